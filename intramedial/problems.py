@@ -36,9 +36,9 @@ CHALLENGE = 'Bearer realm="intramedial"'
 class Problem(Exception):
     """A call that fails for a documented reason.
 
-    ``reason`` is a key of :data:`REASONS` (``KeyError`` otherwise: an unknown reason is a bug). ``detail`` is a
-    sentence for people, without secrets. ``errors`` are ``{"pointer": JSON pointer, "detail"}``. ``headers`` are
-    further response headers, by lower-case name; a 401 always carries ``www-authenticate``.
+    ``reason`` is a key of :data:`REASONS`; another one raises ``KeyError``, since it is a bug. ``detail`` is
+    a sentence for people, without secrets. ``errors`` are ``{"pointer": JSON pointer, "detail"}``.
+    ``headers`` are further response headers, by lower-case name; a 401 always has ``www-authenticate``.
     """
 
     def __init__(
