@@ -1,0 +1,3 @@
+"""Live sockets."""
+
+websocket_urlpatterns: list = []

@@ -1,0 +1,3 @@
+"""Pages of coordination.lease."""
+
+urlpatterns: list = []

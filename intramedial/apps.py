@@ -1,0 +1,17 @@
+"""The platform as Django applications: its commands, and its branded admin."""
+
+from django.apps import AppConfig
+from django.contrib.admin.apps import AdminConfig as DjangoAdminConfig
+
+
+class PlatformConfig(AppConfig):
+    """Holds the platform's management commands; has no models of its own."""
+
+    name = "intramedial"
+    verbose_name = "Intramedial"
+
+
+class AdminConfig(DjangoAdminConfig):
+    """Django's admin with `intramedial.admin_site.Site` in the place of the default site."""
+
+    default_site = "intramedial.admin_site.Site"

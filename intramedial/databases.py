@@ -1,0 +1,90 @@
+"""Three databases: `default` (who), `leases` (the authority's own tables), `ledger` (evidence).
+
+Embedded they are three SQLite files; on PostgreSQL several aliases may name one database.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Model
+
+NAME_OF_ALIAS = {
+    "default": "DATABASE_URL",
+    "leases": "LEASES_DATABASE_URL",
+    "ledger": "LEDGER_DATABASE_URL",
+}
+ALIAS_OF_APP = {"coordination": "leases", "ledger": "ledger"}
+
+
+def sqlite_database(path: Path) -> dict[str, Any]:
+    """Django's description of one SQLite file: WAL, durable commits, writers that wait instead of failing."""
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "CONN_MAX_AGE": 0,
+        "ATOMIC_REQUESTS": False,
+        "OPTIONS": {
+            "timeout": 10,
+            # A deferred transaction that turns into a writer fails at once instead of waiting.
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL",
+        },
+    }
+
+
+def postgres_database(parsed: dict[str, Any]) -> dict[str, Any]:
+    """Django's description of one PostgreSQL database, from `parsers.postgres_url`."""
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        **parsed,
+        # Under ASGI a kept connection belongs to a thread that may never come back to it.
+        "CONN_MAX_AGE": 0,
+        "ATOMIC_REQUESTS": False,
+        "OPTIONS": {"connect_timeout": 5, **parsed["OPTIONS"]},
+    }
+
+
+def describe(given: dict[str, dict[str, Any]], data_dir: Path) -> dict[str, dict[str, Any]]:
+    """Django's DATABASES from the parsed addresses; those not given follow `DATABASE_URL`, else are SQLite files."""
+    described = {}
+    for alias, name in NAME_OF_ALIAS.items():
+        parsed = given[name] or given["DATABASE_URL"]
+        described[alias] = (
+            postgres_database(parsed) if parsed else sqlite_database(data_dir / f"{alias}.sqlite3")
+        )
+    return described
+
+
+def identity(description: dict[str, Any]) -> tuple[str, ...]:
+    """What makes two descriptions the same database."""
+    return tuple(str(description.get(key, "")) for key in ("ENGINE", "HOST", "PORT", "NAME"))
+
+
+def distinct_aliases() -> list[str]:
+    """One alias for each distinct database: the ones to migrate."""
+    seen: dict[tuple[str, ...], str] = {}
+    for alias in NAME_OF_ALIAS:
+        seen.setdefault(identity(settings.DATABASES[alias]), alias)
+    return list(seen.values())
+
+
+class Router:
+    """Sends each app's models to the database that is theirs."""
+
+    def db_for_read(self, model: type[Model], **hints: object) -> str:
+        """The alias a model is read from."""
+        return ALIAS_OF_APP.get(model._meta.app_label, "default")
+
+    def db_for_write(self, model: type[Model], **hints: object) -> str:
+        """The alias a model is written to."""
+        return self.db_for_read(model)
+
+    def allow_relation(self, first: Any, second: Any, **hints: object) -> bool:
+        """Only within one alias: rows of another refer by public id, never by a foreign key."""
+        return self.db_for_read(type(first)) == self.db_for_read(type(second))
+
+    def allow_migrate(self, db: str, app_label: str, **hints: object) -> bool:
+        """True where `db` names the same database as the app's own alias."""
+        own = ALIAS_OF_APP.get(app_label, "default")
+        return identity(settings.DATABASES[db]) == identity(settings.DATABASES[own])

@@ -1,0 +1,48 @@
+"""Static files straight from where they lie, through WhiteNoise, without a thread or a stream."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+
+class StaticFilesMiddleware(WhiteNoiseMiddleware):
+    """WhiteNoise for an asynchronous server: the files are small, so each is answered whole.
+
+    WhiteNoise's own answer is a synchronous stream, which Django can only serve with a warning and a thread.
+    """
+
+    sync_capable = True
+    async_capable = True
+
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+        super().__init__(get_response)
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        """The file asked for, or whatever the rest of the site answers."""
+        response = super().__call__(request)
+        if iscoroutinefunction(self) and isinstance(response, HttpResponseBase):
+            return _ready(response)
+        return response
+
+    @staticmethod
+    def serve(static_file: Any, request: HttpRequest) -> HttpResponse:
+        """The whole file as one answer, with WhiteNoise's status and headers (ETag, ranges, 304)."""
+        found = static_file.get_response(request.method, request.META)
+        body = b""
+        if found.file is not None:
+            with found.file:
+                body = found.file.read()
+        response = HttpResponse(body, status=int(found.status))
+        del response["Content-Type"]
+        for name, value in found.headers:
+            response[name] = value
+        return response
+
+
+async def _ready(response: HttpResponseBase) -> HttpResponseBase:
+    return response

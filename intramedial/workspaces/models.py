@@ -1,0 +1,187 @@
+"""Workspaces and who may act in them. Other databases refer to a workspace by its `public_id`."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from intramedial.workspaces import keys
+
+MODES = {"shared", "exclusive"}
+DID_LENGTH = 256
+
+
+def new_workspace_id() -> str:
+    """A fresh `ws_…`."""
+    return keys.public_id("ws_")
+
+
+def check_semantic_classes(value: Any) -> None:
+    """ValidationError unless `value` is {class: "shared" | "exclusive"}."""
+    if not isinstance(value, dict) or not all(
+        isinstance(name, str) and name and mode in MODES for name, mode in value.items()
+    ):
+        raise ValidationError('Debe ser un objeto {"clase": "shared" | "exclusive"}.')
+
+
+class Workspace(models.Model):
+    """Tenant and isolation boundary."""
+
+    public_id = models.CharField(
+        "identificador", max_length=32, unique=True, default=new_workspace_id, editable=False
+    )
+    name = models.CharField("nombre", max_length=200)
+    semantic_classes = models.JSONField(
+        "clases semánticas",
+        default=dict,
+        blank=True,
+        validators=[check_semantic_classes],
+        help_text='{"clase": "shared"} deja leer a varios; {"clase": "exclusive"}, a uno. Lo no dicho, por omisión.',
+    )
+    created_at = models.DateTimeField("creado", default=timezone.now, db_index=True)
+    members = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, through="Membership", related_name="workspaces", verbose_name="miembros"
+    )
+
+    class Meta:
+        verbose_name = "espacio"
+        verbose_name_plural = "espacios"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.public_id})"
+
+
+class Membership(models.Model):
+    """A person's role in a workspace."""
+
+    class Role(models.TextChoices):
+        """What a member may do: everything, use it, look at it."""
+
+        OWNER = "owner", "propietario"
+        MEMBER = "member", "miembro"
+        VIEWER = "viewer", "lector"
+
+    workspace = models.ForeignKey(
+        Workspace, models.CASCADE, related_name="memberships", verbose_name="espacio"
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships", verbose_name="cuenta"
+    )
+    role = models.CharField("papel", max_length=10, choices=Role.choices, default=Role.MEMBER)
+    created_at = models.DateTimeField("desde", default=timezone.now)
+
+    class Meta:
+        verbose_name = "miembro"
+        verbose_name_plural = "miembros"
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "user"], name="membership_once"),
+            models.CheckConstraint(
+                condition=Q(role__in=["owner", "member", "viewer"]), name="membership_role"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.get_role_display()}"
+
+
+class ApiKey(models.Model):
+    """A secret that acts for any agent of its workspace, or for one DID when it is bound to it."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="api_keys", verbose_name="espacio")
+    prefix = models.CharField("principio", max_length=16, unique=True)
+    sha256 = models.CharField(max_length=64, unique=True, editable=False)
+    actor_did = models.CharField("agente", max_length=DID_LENGTH, null=True, blank=True)  # noqa: DJ001
+    read_only = models.BooleanField("solo lectura", default=False)
+    label = models.CharField("etiqueta", max_length=200, blank=True)
+    created_at = models.DateTimeField("creada", default=timezone.now, db_index=True)
+    expires_at = models.DateTimeField("caduca", null=True, blank=True)
+    revoked_at = models.DateTimeField("revocada", null=True, blank=True)
+    last_used_at = models.DateTimeField("último uso", null=True, blank=True)
+
+    class Meta:
+        verbose_name = "clave de API"
+        verbose_name_plural = "claves de API"
+        constraints = [
+            # NULL means "any agent"; an empty text would be an agent without a name.
+            models.CheckConstraint(condition=~Q(actor_did=""), name="api_key_actor_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+
+class RegisteredAgent(models.Model):
+    """An agent's DID that may sign requests in a workspace."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="agents", verbose_name="espacio")
+    did = models.CharField("DID", max_length=DID_LENGTH, db_index=True)
+    registered_at = models.DateTimeField("registrado", default=timezone.now)
+    revoked_at = models.DateTimeField("revocado", null=True, blank=True)
+
+    class Meta:
+        verbose_name = "agente registrado"
+        verbose_name_plural = "agentes registrados"
+        constraints = [models.UniqueConstraint(fields=["workspace", "did"], name="registered_agent_once")]
+
+    def __str__(self) -> str:
+        return self.did
+
+
+class Trial(models.Model):
+    """A visitor's key with a number of calls and a workspace of its own.
+
+    The row outlives its workspace, so that the key of a purged trial stays known as expired.
+    """
+
+    did = models.CharField("DID", max_length=DID_LENGTH, unique=True)
+    workspace = models.OneToOneField(
+        Workspace, models.SET_NULL, null=True, blank=True, related_name="trial", verbose_name="espacio"
+    )
+    calls_limit = models.PositiveIntegerField("llamadas permitidas")
+    calls_used = models.PositiveIntegerField("llamadas hechas", default=0)
+    created_at = models.DateTimeField("creada", default=timezone.now)
+    expires_at = models.DateTimeField("caduca", db_index=True)
+    address_hash = models.CharField("resumen de la dirección", max_length=64, blank=True)
+
+    class Meta:
+        verbose_name = "prueba"
+        verbose_name_plural = "pruebas"
+        indexes = [models.Index(fields=["address_hash", "created_at"], name="trial_by_address")]
+        constraints = [
+            models.CheckConstraint(condition=Q(calls_used__lte=F("calls_limit")), name="trial_within_calls")
+        ]
+
+    def __str__(self) -> str:
+        return self.did
+
+
+class TrialAgent(models.Model):
+    """A further agent of a trial, sharing its calls."""
+
+    trial = models.ForeignKey(Trial, models.CASCADE, related_name="agents", verbose_name="prueba")
+    did = models.CharField("DID", max_length=DID_LENGTH, unique=True)
+    created_at = models.DateTimeField("desde", default=timezone.now)
+
+    class Meta:
+        verbose_name = "agente de prueba"
+        verbose_name_plural = "agentes de prueba"
+
+    def __str__(self) -> str:
+        return self.did
+
+
+class Nonce(models.Model):
+    """A signed request already seen: a hash of (public key, nonce), kept until the signature expires."""
+
+    key_and_nonce = models.CharField("clave y nonce", max_length=64, unique=True)
+    expires_at = models.DateTimeField("caduca", db_index=True)
+
+    class Meta:
+        verbose_name = "nonce"
+        verbose_name_plural = "nonces"
+
+    def __str__(self) -> str:
+        return self.key_and_nonce
