@@ -1,0 +1,187 @@
+"""Signed requests: RFC 9421 (HTTP Message Signatures) and RFC 9530 (Content-Digest) with Ed25519.
+
+Parsing and the signature base are the ``http-message-signatures`` library's. What it leaves to its users is
+here: which components must be covered, for how long a signature is good, whose key it is, the body's digest,
+and an Ed25519 that refuses every key and every signature that strict verifiers could disagree on. Keeping a
+nonce from being used twice is :mod:`intramedial.identity.auth`'s part.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+
+from http_message_signatures import (
+    HTTPMessageSignaturesException,
+    HTTPMessageVerifier,
+    HTTPSignatureAlgorithm,
+    HTTPSignatureKeyResolver,
+    InvalidSignature,
+)
+from nacl.bindings import crypto_core_ed25519_is_valid_point, crypto_sign_BYTES, crypto_sign_open
+from nacl.exceptions import BadSignatureError
+
+from intramedial.identity.did import did_key_public
+from intramedial.identity.requests import RequestParts
+
+TAG = "intramedial"
+WORKSPACE_HEADER = "intramedial-workspace"
+
+MAX_VALIDITY_S = 60
+MAX_SKEW_S = 30
+MAX_NONCE_LENGTH = 128
+
+# Longest accepted value of the fields that are parsed; the parser's work is bounded by them.
+FIELD_LIMITS = {"signature-input": 2048, "signature": 1024, "content-digest": 512, WORKSPACE_HEADER: 128}
+
+_WITHOUT_BODY = ("@method", "@target-uri")
+_WITH_BODY = (*_WITHOUT_BODY, "content-type", "content-digest")
+
+
+class BadSignature(Exception):
+    """The request is not signed as it must be; the message says in which way, for the caller to read."""
+
+
+@dataclass(frozen=True)
+class SignedBy:
+    """Who signed a request: the ``did:key``, its 32 bytes, and the nonce, to be kept until ``kept_until``.
+
+    ``kept_until`` is in whole seconds since the Unix epoch: after it the request is refused as too old.
+    """
+
+    did: str
+    public_key: bytes
+    nonce: str
+    kept_until: int
+
+
+def is_signed(parts: RequestParts) -> bool:
+    """Whether the request carries either field of a signature."""
+    return "signature" in parts.headers or "signature-input" in parts.headers
+
+
+def verify(parts: RequestParts, *, base_url: str, now: float) -> SignedBy:
+    """Who signed the request, or :class:`BadSignature`.
+
+    ``base_url`` is the public origin that callers sign for (the ``Host`` of the request is not believed);
+    ``now`` is in seconds since the Unix epoch.
+    """
+    for name, limit in FIELD_LIMITS.items():
+        if len(parts.headers.get(name, "")) > limit:
+            raise BadSignature(f"the field {name} is longer than {limit} characters")
+    required = _WITH_BODY if parts.body else _WITHOUT_BODY
+    if WORKSPACE_HEADER in parts.headers:
+        required = (*required, WORKSPACE_HEADER)
+    try:
+        message = SimpleNamespace(method=parts.method, url=target_uri(parts, base_url), headers=parts.headers)
+        results = _Verifier(now).verify(
+            message, max_age=None, expect_tag=TAG, require_components=required, body=parts.body
+        )
+    except (HTTPMessageSignaturesException, ValueError) as error:
+        raise BadSignature(str(error)) from error
+    if len(results) != 1:
+        raise BadSignature(f'exactly one signature may have tag="{TAG}"')
+    parameters = results[0].parameters
+    return SignedBy(
+        did=str(parameters["keyid"]),
+        public_key=did_key_public(str(parameters["keyid"])),
+        nonce=str(parameters["nonce"]),
+        kept_until=int(parameters["expires"]) + MAX_SKEW_S,
+    )
+
+
+def target_uri(parts: RequestParts, base_url: str) -> str:
+    """The ``@target-uri`` (RFC 9421, 2.2.2): the public origin, then path and query exactly as they were sent.
+
+    ``ValueError`` if they are not ASCII.
+    """
+    path = parts.raw_path.decode("ascii")
+    query = parts.query.decode("ascii")
+    return origin(base_url) + path + (f"?{query}" if query else "")
+
+
+def origin(base_url: str) -> str:
+    """Scheme and authority of a URL as browsers write them: lower case, without the scheme's own port."""
+    split = urlsplit(base_url)
+    authority = split.netloc.lower()
+    own_port = {"http": ":80", "https": ":443"}.get(split.scheme, "")
+    return f"{split.scheme}://{authority.removesuffix(own_port) if own_port else authority}"
+
+
+class Ed25519(HTTPSignatureAlgorithm):
+    """Ed25519 (RFC 8032) by libsodium, where RFC 9421's ``ed25519`` leaves verifiers room to differ.
+
+    Both the key (see ``did_key_public``) and R must be canonical encodings of points of prime order. Then the
+    equations with and without the cofactor agree, so every correct library gives the same verdict.
+    """
+
+    algorithm_id = "ed25519"
+
+    def __init__(self, public_key: bytes | None = None, private_key: bytes | None = None):
+        self._public_key = public_key
+
+    def verify(self, signature: bytes, message: bytes) -> None:
+        """Raise :class:`InvalidSignature` unless the 64 bytes sign the message."""
+        if not verify_ed25519(self._public_key, message, signature):
+            raise InvalidSignature("the signature does not match the request, or was made by another key")
+
+
+def verify_ed25519(public_key: bytes | None, message: bytes, signature: bytes) -> bool:
+    """Whether ``signature`` is a strict Ed25519 signature of ``message`` under a 32-byte public key."""
+    if public_key is None or len(public_key) != 32 or len(signature) != crypto_sign_BYTES:
+        return False
+    if not all(crypto_core_ed25519_is_valid_point(point) for point in (public_key, signature[:32])):
+        return False
+    try:
+        crypto_sign_open(signature + message, public_key)
+    except BadSignatureError:
+        return False
+    return True
+
+
+class _DidKeys(HTTPSignatureKeyResolver):
+    def resolve_public_key(self, key_id: str) -> bytes:
+        try:
+            return did_key_public(key_id)
+        except ValueError as error:
+            raise InvalidSignature(f"keyid {error}") from error
+
+
+class _Verifier(HTTPMessageVerifier):
+    """The library's verifier with this service's rules for time and nonce, and a clock that is given."""
+
+    def __init__(self, now: float):
+        super().__init__(signature_algorithm=Ed25519, key_resolver=_DidKeys())
+        self._now = now
+
+    def validate_created_and_expires(self, sig_input, max_age=None) -> None:
+        """Check the signature's parameters; the library calls this before it looks at the key."""
+        parameters = sig_input.params
+        for name in ("created", "expires", "nonce", "keyid", "alg"):
+            if name not in parameters:
+                raise InvalidSignature(f'the signature parameter "{name}" is missing')
+        if not 1 <= len(parameters["nonce"]) <= MAX_NONCE_LENGTH:
+            raise InvalidSignature(f"the nonce must have 1 to {MAX_NONCE_LENGTH} characters")
+        check_window(parameters["created"], parameters["expires"], self._now)
+
+
+def check_window(created: int, expires: int, now: float) -> None:
+    """Raise :class:`InvalidSignature` unless ``now`` is in the window, give or take the skew (all in seconds).
+
+    A clock that is off is the usual reason, so the words give the server's time and the difference.
+    """
+    if not created < expires <= created + MAX_VALIDITY_S:
+        raise InvalidSignature(f'"expires" must be 1 to {MAX_VALIDITY_S} seconds after "created"')
+    if created > now + MAX_SKEW_S:
+        raise InvalidSignature(
+            f'"created" is {created - int(now)} s ahead of {_server_time(now)}: set your clock'
+        )
+    if now > expires + MAX_SKEW_S:
+        raise InvalidSignature(
+            f"it expired {int(now) - expires} s before {_server_time(now)}: sign each request anew; if you did,"
+            " set your clock"
+        )
+
+
+def _server_time(now: float) -> str:
+    return "the server's time, " + datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
