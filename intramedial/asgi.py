@@ -11,8 +11,8 @@ from django.urls import re_path
 pages = get_asgi_application()
 
 # Only after the line above are the applications loaded that these modules need.
-from coordination import consumers
-from intramedial import lean
+from coordination import consumers  # noqa: E402
+from intramedial import lean  # noqa: E402
 
 LEAN_PREFIXES = ("/api/", "/health/", "/.well-known/")
 LEAN_PATHS = ("/openapi.json",)

@@ -46,7 +46,7 @@ def postgres_database(parsed: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe(given: dict[str, dict[str, Any]], data_dir: Path) -> dict[str, dict[str, Any]]:
-    """Django's DATABASES from the parsed addresses; those not given follow `DATABASE_URL`, else are SQLite files."""
+    """Django's DATABASES; an address not given is as `DATABASE_URL`, and without that an SQLite file."""
     described = {}
     for alias, name in NAME_OF_ALIAS.items():
         parsed = given[name] or given["DATABASE_URL"]

@@ -90,7 +90,7 @@ def log_request(method: str, path: str, status: int, started: float) -> None:
 
 
 class RequestLogMiddleware:
-    """Gives each page's request an id, answers it in `X-Request-ID`, and logs one line when it is answered."""
+    """Gives each page's request an id, says it in `X-Request-ID`, and logs one line for the answer."""
 
     sync_capable = False
     async_capable = True

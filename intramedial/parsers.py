@@ -1,4 +1,4 @@
-"""Text of the environment -> value of a setting. Pure; each raises ValueError with words that name what is wrong."""
+"""Text of the environment -> value of a setting. Pure; each raises ValueError saying what is wrong."""
 
 import ipaddress
 from collections.abc import Callable
@@ -109,7 +109,7 @@ def redis_url(value: str) -> str:
 
 
 def postgres_url(value: str) -> dict[str, Any]:
-    """`postgres://user:password@host:port/name?option=…` -> Django's keys of a database; {} for an empty text.
+    """`postgres://user:password@host:port/name?option=…` -> Django's keys; {} for an empty text.
 
     A Unix socket's directory goes percent-encoded in the place of the host, or as the option `host`.
     """

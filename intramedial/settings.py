@@ -52,7 +52,7 @@ TABLE = (
         "LEASES_DATABASE_URL",
         "",
         parsers.postgres_url,
-        "the authority's own tables; default `DATABASE_URL` if that is PostgreSQL, else an SQLite file of its own",
+        "the authority's own tables; default `DATABASE_URL` if given, else an SQLite file of its own",
     ),
     Setting(
         "LEDGER_DATABASE_URL",
@@ -148,7 +148,7 @@ def read(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def secret_key(data_dir: Path) -> str:
-    """The secret kept in `data_dir`, made at first use with mode 0600; equal for processes that start at once."""
+    """The secret kept in `data_dir`, made at first use (0600); one for processes that start at once."""
     file = data_dir / "secret_key"
     if not file.exists():
         draft = data_dir / f"secret_key.{os.getpid()}.{secrets.token_hex(4)}"
@@ -183,7 +183,7 @@ DEBUG: bool = _env["DEBUG"]
 _public = urlsplit(BASE_URL)
 ALLOWED_HOSTS = sorted(
     {str(_public.hostname), _env["HOST"], "localhost", "127.0.0.1", "[::1]", *_env["ALLOWED_HOSTS"]}
-    - {"", "0.0.0.0", "::"}
+    - {"", "0.0.0.0", "::"}  # noqa: S104 (never a host that is asked for)
 )
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _public.scheme == "https"

@@ -1,4 +1,4 @@
-"""Where a page's request goes. The JSON API, its description and the health checks never come here: see asgi.py."""
+"""Where a page's request goes. The JSON API, its description and the health checks: see asgi.py."""
 
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin

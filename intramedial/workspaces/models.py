@@ -39,7 +39,7 @@ class Workspace(models.Model):
         default=dict,
         blank=True,
         validators=[check_semantic_classes],
-        help_text='{"clase": "shared"} deja leer a varios; {"clase": "exclusive"}, a uno. Lo no dicho, por omisión.',
+        help_text='{"clase": "shared"} deja leer a varios; {"clase": "exclusive"}, a uno.',
     )
     created_at = models.DateTimeField("creado", default=timezone.now, db_index=True)
     members = models.ManyToManyField(

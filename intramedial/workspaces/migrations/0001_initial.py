@@ -145,7 +145,7 @@ class Migration(migrations.Migration):
                     models.JSONField(
                         blank=True,
                         default=dict,
-                        help_text='{"clase": "shared"} deja leer a varios; {"clase": "exclusive"}, a uno. Lo no dicho, por omisión.',
+                        help_text='{"clase": "shared"} deja leer a varios; {"clase": "exclusive"}, a uno.',
                         validators=[intramedial.workspaces.models.check_semantic_classes],
                         verbose_name="clases semánticas",
                     ),

@@ -1,0 +1,51 @@
+"""`apikey create WORKSPACE` and `apikey revoke PREFIX`."""
+
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from intramedial.management.base import NounCommand, Result
+from intramedial.workspaces import keys, provision
+from intramedial.workspaces.models import ApiKey, Workspace
+
+
+class Command(NounCommand):
+    """Makes and revokes API keys."""
+
+    help = "Make and revoke API keys."
+
+    def add_actions(self) -> None:
+        """Declare `create` and `revoke`."""
+        create = self.add_action("create", self.create, "make a key; it is shown once")
+        create.add_argument("workspace", help="ws_…")
+        create.add_argument("--actor", metavar="DID", help="bind the key to one agent")
+        create.add_argument("--read-only", action="store_true")
+        create.add_argument("--label", default="")
+        revoke = self.add_action("revoke", self.revoke, "end a key at once")
+        revoke.add_argument("prefix", help="the key's first characters, imk_…")
+
+    def create(self, options: dict[str, Any]) -> Result:
+        """{"apiKey": "imk_…", "prefix": "imk_…"}."""
+        try:
+            workspace = Workspace.objects.get(public_id=options["workspace"])
+            key = provision.create_api_key(
+                workspace,
+                actor_did=options["actor"],
+                read_only=options["read_only"],
+                label=options["label"],
+            )
+        except Workspace.DoesNotExist:
+            raise CommandError(f"There is no workspace {options['workspace']!r}.") from None
+        except (ValueError, provision.TooManyKeys) as error:
+            raise CommandError(str(error)) from None
+        return {"apiKey": key.secret, "prefix": key.prefix}
+
+    def revoke(self, options: dict[str, Any]) -> Result:
+        """{"prefix": "imk_…", "revokedAt": "…"}; a key revoked before keeps its first instant."""
+        # Whoever pastes the whole key means its prefix; a secret is not repeated in a message.
+        prefix = options["prefix"][: keys.PREFIX_LENGTH]
+        try:
+            revoked_at = provision.revoke_api_key(prefix)
+        except ApiKey.DoesNotExist:
+            raise CommandError(f"There is no key {prefix}….") from None
+        return {"prefix": prefix, "revokedAt": revoked_at.isoformat(timespec="milliseconds")[:-6] + "Z"}

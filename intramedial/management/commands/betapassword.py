@@ -1,0 +1,42 @@
+"""`betapassword create`."""
+
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime
+from typing import Any
+
+from intramedial.accounts import beta
+from intramedial.management.base import NounCommand, Result
+
+
+class Command(NounCommand):
+    """Makes beta passwords."""
+
+    help = "Make beta passwords."
+
+    def add_actions(self) -> None:
+        """Declare `create`."""
+        create = self.add_action("create", self.create, "make a beta password; it is shown once")
+        create.add_argument("--label", default="", help="for whom it is")
+        create.add_argument("--max-uses", type=positive, metavar="N", help="default: no limit")
+        create.add_argument("--expires", type=instant, metavar="DATE", help="YYYY-MM-DD or RFC 3339")
+
+    def create(self, options: dict[str, Any]) -> Result:
+        """{"betaPassword": "…"}."""
+        secret = beta.create(options["label"], options["max_uses"], options["expires"])
+        return {"betaPassword": secret}
+
+
+def positive(text: str) -> int:
+    """A whole number above zero."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError("must be a whole number above zero")
+    return int(text)
+
+
+def instant(text: str) -> datetime:
+    """An instant; a date alone, or one without an offset, is UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError("must be YYYY-MM-DD or an RFC 3339 instant") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,57 @@
+"""`bootstrap`: everything a fresh data directory or database needs before the server starts."""
+
+import secrets
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from intramedial import databases
+from intramedial.accounts import beta
+from intramedial.accounts.models import BetaPassword, User
+from intramedial.management.base import Result, ResultCommand
+from intramedial.receipts import signing
+from intramedial.workspaces import provision
+from intramedial.workspaces.models import Workspace
+
+
+class Command(ResultCommand):
+    """Migrates each database and makes the first of everything; what exists is left as it is.
+
+    A secret is in the result of the run that makes it, never again.
+    """
+
+    help = "Migrate every database and make the first admin, beta password and workspace where there is none."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add `--admin-email` and `--json`."""
+        parser.add_argument(
+            "--admin-email", default="admin@localhost", help="address of the first administrator"
+        )
+        self.add_json(parser)
+
+    def run(self, options: dict[str, Any]) -> Result:
+        """What was made: adminEmail, adminPassword, betaPassword, workspace, apiKey; {} when nothing was."""
+        for alias in databases.distinct_aliases():
+            call_command("migrate", database=alias, interactive=False, verbosity=0)
+        signing.current()
+        made: Result = {}
+        # All or nothing: a run that breaks off leaves no secret made that was never shown.
+        with transaction.atomic():
+            admin = self._first_admin(options["admin_email"], made)
+            if not BetaPassword.objects.exists():
+                made["betaPassword"] = beta.create("first tester")
+            if not Workspace.objects.filter(trial=None).exists():
+                workspace = provision.create_workspace("Demo", owner_id=admin.pk if admin else None)
+                made["workspace"] = workspace.public_id
+                made["apiKey"] = provision.create_api_key(workspace, label="demo").secret
+        return made
+
+    def _first_admin(self, email: str, made: Result) -> User | None:
+        found = User.objects.filter(is_superuser=True).order_by("pk").first()
+        if found is not None:
+            return found
+        made["adminEmail"] = email
+        made["adminPassword"] = secrets.token_urlsafe(18)
+        return User.objects.create_superuser(email, made["adminPassword"])
