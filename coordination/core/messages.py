@@ -1,0 +1,180 @@
+"""Commands in, outcomes and events out. A refusal is an outcome like any other, never an exception."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .model import Lease, Mode
+
+
+class Reason(StrEnum):
+    """Why a lease or a release is refused."""
+
+    LEASE_HELD = "lease_held"
+    DEADLOCK = "deadlock"
+    STALE_LEASE = "stale_lease"
+    NOT_HELD = "not_held"
+
+
+# --- commands -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    """Ask for `resource` (a base name) in `mode`. `lease_id` is the id to give to a new lease; the caller
+    draws it, since the core has no randomness. `queue=False`: refuse rather than admit to the queue."""
+
+    resource: str
+    mode: Mode
+    agent: str
+    lease_id: str
+    queue: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    resource: str
+    agent: str
+    lease_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Leave the queue of `resource`, and its list of deadlocks."""
+
+    resource: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveBack:
+    """End a lease without a trust move: it was never told to its agent, or an operator ends it."""
+
+    resource: str
+    lease_id: str
+
+
+Command = Acquire | Release | Withdraw | GiveBack
+
+
+# --- outcomes -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    resource: str
+    lease: Lease
+    renewed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Refused, `lease_held`. `holders` is empty under offer, when `holder` is the first agent offered to.
+    `position` (from 1) and `kept_until` are None for a caller that is not queued."""
+
+    holder: str
+    holders: tuple[str, ...]
+    offered: bool
+    expires_at: int | None
+    position: int | None
+    kept_until: int | None
+    admitted: int
+    wait_ms: int
+    reason: Reason = Reason.LEASE_HELD
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One agent of a cycle and the resource it waits for."""
+
+    agent: str
+    waits_for: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlock:
+    """Refused, `deadlock`: `cycle` starts with the caller; `holder` is its second agent."""
+
+    holder: str
+    waiting_on: str
+    cycle: tuple[Step, ...]
+    reason: Reason = Reason.DEADLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class LimitReached:
+    """Refused: the workspace holds or waits for as many resources as it may at once."""
+
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    lease_id: str
+    resource: str
+    token: int
+    trust: Decimal
+    delta: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class NotReleased:
+    """Refused, `stale_lease` or `not_held`; `holder` is another agent that holds it, if one does."""
+
+    reason: Reason
+    holder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    withdrawn: bool
+
+
+Outcome = Granted | Held | Deadlock | LimitReached | Released | NotReleased | Withdrawn
+
+
+# --- events ---------------------------------------------------------------------------------------
+
+
+class Kind(StrEnum):
+    """What happened, in the past tense."""
+
+    GRANTED = "granted"
+    RENEWED = "renewed"
+    RELEASED = "released"
+    EXPIRED = "expired"
+    QUEUED = "queued"
+    WITHDRAWN = "withdrawn"
+    LAPSED = "lapsed"
+    OFFERED = "offered"
+    DEADLOCK = "deadlock"
+
+
+@dataclass(frozen=True, slots=True)
+class TrustMove:
+    """How far an agent's score really moved, and where it stands now."""
+
+    score: Decimal
+    delta: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """`lease` for granted, renewed, released, expired; `mode` for queued, `until` for queued and offered;
+    `deadlock` for deadlock; `trust` where a score moved; `outage` on an expiry that cost nothing because the
+    authority itself was away."""
+
+    kind: Kind
+    at: int
+    resource: str
+    agent: str
+    lease: Lease | None = None
+    mode: Mode | None = None
+    until: int | None = None
+    deadlock: Deadlock | None = None
+    trust: TrustMove | None = None
+    outage: bool = False

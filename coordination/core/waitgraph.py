@@ -1,0 +1,121 @@
+"""The wait-for graph: who waits for whom, and the shortest way round.
+
+Nodes are agents. A waiter has an edge to every other holder it conflicts with on that resource and to every
+conflicting waiter ahead of it. All walks are iterative: a chain may be as long as a workspace.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from .messages import Step
+from .model import Mode, Resource, Wait, World
+
+# How an agent was reached: from whom, and through which resource that one waits.
+_Came = dict[str, tuple[str, str]]
+
+
+def ahead(resource: Resource, agent: str, mode: Mode) -> tuple[Wait, ...]:
+    """The waiters in front of `agent`, were it to ask for `mode` now; all of them if it is not queued."""
+    queue = resource.queue
+    if not queue:
+        return ()
+    if len(resource.leases) == 1 and resource.leases[0].agent == agent:
+        held = resource.leases[0].mode
+        first = next((wait for wait in queue if wait.agent != agent), None)
+        if not held.covers(mode) and first is not None and held.conflicts(first.mode):
+            return ()  # its own lease holds them back: behind them it would wait for itself
+    for place, wait in enumerate(queue):
+        if wait.agent == agent:
+            return queue[:place]
+    return queue
+
+
+def blockers(resource: Resource, agent: str, mode: Mode) -> Iterator[str]:
+    """The agents that keep `agent` from `mode`: conflicting holders in grant order, then conflicting waiters
+    ahead in queue order. None: the agent is granted, or the resource is on offer to it."""
+    for lease in resource.leases:
+        if lease.agent != agent and mode.conflicts(lease.mode):
+            yield lease.agent
+    for wait in ahead(resource, agent, mode):
+        if mode.conflicts(wait.mode):
+            yield wait.agent
+
+
+def is_free(resource: Resource, agent: str, mode: Mode) -> bool:
+    """The one rule."""
+    return next(blockers(resource, agent, mode), None) is None
+
+
+def edges(world: World, agent: str) -> Iterator[tuple[str, str]]:
+    """`(the agent waited for, the resource waited for)`, one for each edge that leaves `agent`."""
+    for resource, wait in world.waits_of(agent):
+        for blocker in blockers(resource, agent, wait.mode):
+            yield blocker, resource.name
+
+
+def find_cycle(world: World, resource: Resource, agent: str, mode: Mode) -> tuple[Step, ...]:
+    """The cycle that `agent` would close by waiting for `resource` in `mode`; empty when there is none.
+
+    Holders come before waiters, then the shortest cycle, then queue order: each group is searched breadth
+    first from all its members at once, in their order, so the first way found is the shortest, and among
+    equals the one of the earliest member.
+    """
+    holders = [
+        lease.agent for lease in resource.leases if lease.agent != agent and mode.conflicts(lease.mode)
+    ]
+    waiters = [wait.agent for wait in ahead(resource, agent, mode) if mode.conflicts(wait.mode)]
+    for sources in (holders, waiters):
+        found = _walk(world, sources, agent)
+        if found:
+            return (Step(agent, resource.name), *found)
+    return ()
+
+
+def cycle_through(world: World, resource: Resource, agent: str, blocker: str) -> tuple[Step, ...]:
+    """The shortest cycle that `agent`, waiting for `resource`, would close by way of `blocker`."""
+    found = _walk(world, [blocker], agent)
+    return (Step(agent, resource.name), *found) if found else ()
+
+
+def _walk(world: World, sources: list[str], target: str) -> tuple[Step, ...]:
+    """The shortest chain of waits from one of `sources` to `target`, one step an agent; empty if none."""
+    came: _Came = dict.fromkeys(sources, ("", ""))
+    frontier = deque(came)
+    while frontier:
+        agent = frontier.popleft()
+        for neighbour, through in edges(world, agent):
+            if neighbour == target:
+                return _chain(came, agent, through)
+            if neighbour not in came:
+                came[neighbour] = (agent, through)
+                frontier.append(neighbour)
+    return ()
+
+
+def _chain(came: _Came, last: str, through: str) -> tuple[Step, ...]:
+    chain = [Step(last, through)]
+    agent, waits_for = came[last]
+    while agent:
+        chain.append(Step(agent, waits_for))
+        agent, waits_for = came[agent]
+    return tuple(reversed(chain))
+
+
+def has_cycle(world: World) -> bool:
+    """Whether the whole graph has a cycle. Never true after a decision; tests and simulations assert it."""
+    done: set[str] = set()
+    for root in world.waiting:
+        path: dict[str, Iterator[tuple[str, str]]] = {root: edges(world, root)}
+        while path:
+            agent, rest = next(reversed(path.items()))
+            step = next(rest, None)
+            if step is None:
+                del path[agent]
+                done.add(agent)
+            elif step[0] in path:
+                return True
+            elif step[0] not in done:
+                path[step[0]] = edges(world, step[0])
+    return False
