@@ -9,8 +9,9 @@ from typing import Any
 class RequestParts:
     """A request as it came over the wire.
 
-    ``raw_path`` and ``query`` are the bytes of the request's target, never decoded and encoded again. ``headers``
-    has lower-case names; the lines of a repeated field are joined with ``", "``, in order (RFC 9110, 5.3).
+    ``raw_path`` and ``query`` are the bytes of the request's target, never decoded and encoded again.
+    ``headers`` has lower-case names; the lines of a repeated field are joined with ``", "``, in order
+    (RFC 9110, section 5.3).
     ``client`` is the address of the peer, for logs.
     """
 

@@ -91,7 +91,7 @@ def verify(parts: RequestParts, *, base_url: str, now: float) -> SignedBy:
 
 
 def target_uri(parts: RequestParts, base_url: str) -> str:
-    """The ``@target-uri`` (RFC 9421, 2.2.2): the public origin, then path and query exactly as they were sent.
+    """The ``@target-uri`` (RFC 9421, 2.2.2): the public origin, then path and query just as they were sent.
 
     ``ValueError`` if they are not ASCII.
     """
@@ -166,7 +166,7 @@ class _Verifier(HTTPMessageVerifier):
 
 
 def check_window(created: int, expires: int, now: float) -> None:
-    """Raise :class:`InvalidSignature` unless ``now`` is in the window, give or take the skew (all in seconds).
+    """Raise :class:`InvalidSignature` unless ``now`` (seconds) is in the window, give or take the skew.
 
     A clock that is off is the usual reason, so the words give the server's time and the difference.
     """
@@ -178,8 +178,8 @@ def check_window(created: int, expires: int, now: float) -> None:
         )
     if now > expires + MAX_SKEW_S:
         raise InvalidSignature(
-            f"it expired {int(now) - expires} s before {_server_time(now)}: sign each request anew; if you did,"
-            " set your clock"
+            f"it expired {int(now) - expires} s before {_server_time(now)}: sign each request anew;"
+            " if you did, set your clock"
         )
 
 
