@@ -12,7 +12,7 @@ pages = get_asgi_application()
 
 # Only after the line above are the applications loaded that these modules need.
 from coordination import consumers  # noqa: E402
-from intramedial import lean  # noqa: E402
+from intramedial import lean, logs  # noqa: E402
 
 LEAN_PREFIXES = ("/api/", "/health/", "/.well-known/")
 LEAN_PATHS = ("/openapi.json",)
@@ -37,6 +37,8 @@ async def application(scope, receive, send):
     elif scope["path"].startswith(LEAN_PREFIXES) or scope["path"] in LEAN_PATHS:
         await lean.application(scope, receive, send)
     else:
+        # Set here and not only in the middleware: Django logs a 404 or a fault after the middleware is left.
+        logs.request_id.set(logs.new_request_id())
         await pages(scope, receive, send)
 
 

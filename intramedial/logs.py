@@ -101,7 +101,7 @@ class RequestLogMiddleware:
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer the request."""
-        token = request_id.set(new_request_id())
+        token = request_id.set(request_id.get() or new_request_id())
         started = time.monotonic()
         try:
             response = await self.get_response(request)

@@ -1,0 +1,117 @@
+"""What every test may use: migrated databases, a workspace of its own, private services, a server process."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+
+from tests.plugin import CLUSTER
+from tests.server import ServerProcess, manage
+from tests.services import Postgres, Redis
+
+
+@pytest.fixture(scope="session", autouse=True)
+def migrated_databases(django_db_blocker: Any) -> Iterator[None]:
+    """Every database migrated once, and open to all tests.
+
+    No test runs inside a transaction: the authority's thread and connection would not see it. A test that needs
+    to be alone takes a fresh workspace.
+    """
+    from intramedial import databases
+
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    with django_db_blocker.unblock():
+        for alias in databases.distinct_aliases():
+            call_command("migrate", database=alias, interactive=False, verbosity=0)
+        yield
+
+
+@pytest.fixture
+def workspace(migrated_databases: None) -> Any:
+    """A fresh `Workspace`; its `ws_…` is `workspace.public_id`."""
+    from intramedial.workspaces import provision
+
+    return provision.create_workspace("test")
+
+
+@pytest.fixture
+def api_key(workspace: Any) -> str:
+    """The secret of a key that acts for any agent of `workspace`."""
+    from intramedial.workspaces import provision
+
+    return provision.create_api_key(workspace).secret
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster(pytestconfig: pytest.Config) -> Iterator[Postgres]:
+    """A private PostgreSQL cluster of this session."""
+    if (shared := pytestconfig.stash.get(CLUSTER, None)) is not None:
+        yield shared
+        return
+    cluster = Postgres()
+    try:
+        yield cluster.start()
+    finally:
+        cluster.remove()
+
+
+@pytest.fixture
+def postgres_url(postgres_cluster: Postgres) -> Iterator[str]:
+    """The address of a fresh empty PostgreSQL database."""
+    name = postgres_cluster.create_database()
+    yield postgres_cluster.url(name)
+    postgres_cluster.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[Redis]:
+    """A private Redis of this session."""
+    server = Redis()
+    try:
+        yield server.start()
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def redis_url(redis_server: Redis) -> str:
+    """The address of the session's private Redis."""
+    return redis_server.url
+
+
+@pytest.fixture(scope="session")
+def bootstrapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory as `bootstrap` leaves it, to copy: `bootstrap.json` in it holds the secrets it showed."""
+    directory = tmp_path_factory.mktemp("bootstrapped")
+    shown = manage("bootstrap", "--json", env={"INTRAMEDIAL_DATA_DIR": str(directory)})
+    (directory / "bootstrap.json").write_text(shown)
+    return directory
+
+
+@pytest.fixture
+def live_server_process(bootstrapped: Path, tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
+    """`live_server_process(**env)`: start `manage.py serve` in a process and data directory of its own.
+
+    Returns once it is ready; every server started is killed when the test ends.
+    """
+    servers: list[ServerProcess] = []
+
+    def start(**env: str) -> ServerProcess:
+        data_dir = tmp_path / f"server-{len(servers)}"
+        if any(name.endswith("DATABASE_URL") for name in env):
+            data_dir.mkdir()
+            given = {**env, "INTRAMEDIAL_DATA_DIR": str(data_dir)}
+            (data_dir / "bootstrap.json").write_text(manage("bootstrap", "--json", env=given))
+        else:
+            shutil.copytree(bootstrapped, data_dir)
+        server = ServerProcess(data_dir, env)
+        servers.append(server)
+        return server.start()
+
+    yield start
+    for server in servers:
+        server.kill()

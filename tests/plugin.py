@@ -1,0 +1,51 @@
+"""Loaded by pytest before anything of the project (`-p tests.plugin`): the environment the settings are read from.
+
+`--database=postgresql` runs the tests on a private PostgreSQL cluster instead of SQLite files.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+
+import pytest
+
+from tests.services import Postgres
+
+FORGOTTEN = (
+    "DATABASE_URL",
+    "LEASES_DATABASE_URL",
+    "LEDGER_DATABASE_URL",
+    "REDIS_URL",
+    "WEB_PROCESSES",
+    "HOST",
+    "PORT",
+)
+"""Settings of the developer's own shell that no test may see: tests write to the databases they find."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--database`."""
+    parser.addoption("--database", choices=("sqlite", "postgresql"), default="sqlite", help="what to test on")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
+    """Set the environment up before pytest-django loads the settings."""
+    for name in list(os.environ):
+        if name in FORGOTTEN or name.startswith("INTRAMEDIAL_"):
+            del os.environ[name]
+    data_dir = tempfile.mkdtemp(prefix="intramedial-test-")
+    early_config.add_cleanup(lambda: shutil.rmtree(data_dir, ignore_errors=True))
+    os.environ["INTRAMEDIAL_DATA_DIR"] = data_dir
+    os.environ["INTRAMEDIAL_LOG_LEVEL"] = "WARNING"
+    if early_config.known_args_namespace.database == "postgresql":
+        cluster = Postgres().start()
+        early_config.add_cleanup(cluster.remove)
+        early_config.stash[CLUSTER] = cluster
+        os.environ["DATABASE_URL"] = cluster.url(cluster.create_database())
+    return (yield)
+
+
+CLUSTER = pytest.StashKey[Postgres]()
+"""Where the cluster of `--database=postgresql` is kept, for `postgres_cluster` to share."""

@@ -1,0 +1,92 @@
+"""A server of the product in a process of its own, as an operator runs it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from tests.services import free_port
+
+ROOT = Path(__file__).resolve().parent.parent
+READY_S = 60
+
+
+def manage(*arguments: str, env: dict[str, str]) -> str:
+    """Run one management command to its end; returns its stdout, fails with its stderr."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=READY_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class ServerProcess:
+    """`manage.py serve` on a random port; `url` is where, `data_dir` is its own, `log` what it wrote."""
+
+    def __init__(self, data_dir: Path, env: dict[str, str]) -> None:
+        self.data_dir = data_dir
+        self.port = int(env.get("PORT", 0)) or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.env = {"HOST": "127.0.0.1", **env, "PORT": str(self.port), "INTRAMEDIAL_DATA_DIR": str(data_dir)}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def secrets(self) -> dict[str, Any]:
+        """What `bootstrap` showed: adminEmail, adminPassword, betaPassword, workspace, apiKey."""
+        shown: dict[str, Any] = json.loads((self.data_dir / "bootstrap.json").read_text())
+        return shown
+
+    @property
+    def log(self) -> str:
+        """Everything it has written to stdout and stderr."""
+        return (self.data_dir / "serve.log").read_text()
+
+    def start(self) -> "ServerProcess":
+        """Start it (again) and wait until it is ready."""
+        with (self.data_dir / "serve.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "serve"],
+                cwd=ROOT,
+                env={**os.environ, **self.env},
+                stdout=log,
+                stderr=log,
+            )
+        deadline = time.monotonic() + READY_S
+        while not self._ready():
+            assert self.process.poll() is None, f"the server ended: {self.log}"
+            assert time.monotonic() < deadline, f"the server is not ready: {self.log}"
+            time.sleep(0.05)
+        return self
+
+    def _ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/health/ready", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (OSError, urllib.error.HTTPError):
+            return False
+
+    def manage(self, *arguments: str) -> Any:
+        """Run a management command on the same data and databases with `--json`; returns its object."""
+        return json.loads(manage(*arguments, "--json", env=self.env))
+
+    def terminate(self) -> int:
+        """Ask it to stop, wait until it has; returns its exit code."""
+        assert self.process is not None
+        self.process.terminate()
+        return self.process.wait(READY_S)
+
+    def kill(self) -> None:
+        """`kill -9`, by process id."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(READY_S)
