@@ -1,0 +1,37 @@
+# Everything from an empty machine: Python 3.11 with venv is all that must be there.
+
+PYTHON_OF_VENV := .venv/bin/python
+
+.PHONY: help run test check bench bench-quick environment services lock
+
+help: ## say what there is to make
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
+
+run: environment ## set everything up, then serve http://127.0.0.1:8000
+	@$(PYTHON_OF_VENV) manage.py bootstrap
+	@exec $(PYTHON_OF_VENV) manage.py serve
+
+test: environment services check ## the whole suite, on PostgreSQL and on SQLite
+	$(PYTHON_OF_VENV) -m pytest --database=postgresql tests/api tests/store tests/live
+	$(PYTHON_OF_VENV) -m pytest
+
+check: environment ## style and types
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	$(PYTHON_OF_VENV) -m mypy
+
+bench: environment ## the benchmarks, against the peers that are installed
+	$(PYTHON_OF_VENV) -m tests.bench
+
+bench-quick: environment ## the benchmarks in a minute, for a first look
+	$(PYTHON_OF_VENV) -m tests.bench --quick
+
+environment: ## .venv as requirements.lock has it
+	@.ci/environment
+
+services: ## the programs that the tests need
+	@.ci/services
+
+lock: environment ## requirements.lock anew from pyproject.toml
+	.venv/bin/uv pip compile pyproject.toml --group dev --universal --generate-hashes \
+	  --python-version 3.11 --no-header --quiet --output-file requirements.lock
