@@ -189,6 +189,7 @@ CSRF_TRUSTED_ORIGINS = [BASE_URL]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _public.scheme == "https"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "intramedial.pages.forbidden_csrf"
 
 INSTALLED_APPS = [
     "intramedial.apps.PlatformConfig",
@@ -228,6 +229,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "intramedial.pages.site",
             ],
         },
     },

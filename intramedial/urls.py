@@ -4,11 +4,12 @@ from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.urls import include, path
 
+handler400 = "intramedial.pages.bad_request"
+handler403 = "intramedial.pages.forbidden"
+handler404 = "intramedial.pages.not_found"
+handler500 = "intramedial.pages.server_error"
+
 urlpatterns = [
     path("admin/", admin.site.urls),
-    *i18n_patterns(
-        path("", include("intramedial.pages")),
-        path("", include("coordination.views")),
-        prefix_default_language=False,
-    ),
+    *i18n_patterns(path("", include("coordination.views")), prefix_default_language=False),
 ]

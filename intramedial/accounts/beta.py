@@ -15,11 +15,17 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.strip().lower().encode()).hexdigest()
 
 
-def create(label: str = "", max_uses: int | None = None, expires_at: datetime | None = None) -> str:
-    """A new beta password, saved as a hash; the answer is the only time it is seen."""
+def assign_secret(password: BetaPassword) -> str:
+    """Give `password`, not saved yet, a fresh secret; the answer is the only time it is seen."""
     groups = ["".join(secrets.choice(ALPHABET) for _ in range(GROUP_LENGTH)) for _ in range(GROUPS)]
     secret = "-".join(groups)
-    BetaPassword.objects.create(
-        label=label, prefix=groups[0], hash=digest(secret), max_uses=max_uses, expires_at=expires_at
-    )
+    password.prefix, password.hash = groups[0], digest(secret)
+    return secret
+
+
+def create(label: str = "", max_uses: int | None = None, expires_at: datetime | None = None) -> str:
+    """A new beta password, saved; the answer is the only time it is seen."""
+    password = BetaPassword(label=label, max_uses=max_uses, expires_at=expires_at)
+    secret = assign_secret(password)
+    password.save()
     return secret

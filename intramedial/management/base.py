@@ -29,8 +29,12 @@ class ResultCommand(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(result, ensure_ascii=False))
         else:
-            for name, value in result.items():
-                self.stdout.write(f"{name}: {value}")
+            self.tell(result)
+
+    def tell(self, result: Result) -> None:
+        """Write the result for people."""
+        for name, value in result.items():
+            self.stdout.write(f"{name}: {value}")
 
     def run(self, options: dict[str, Any]) -> Result:
         """Do the work and return the result's fields."""

@@ -48,6 +48,15 @@ class Command(ResultCommand):
                 made["apiKey"] = provision.create_api_key(workspace, label="demo").secret
         return made
 
+    def tell(self, result: Result) -> None:
+        """Write what was made, for people."""
+        if result:
+            self.stdout.write("Made now, and shown this once:")
+            for name, value in result.items():
+                self.stdout.write(f"  {name:<14} {value}")
+        else:
+            self.stdout.write("Everything is there already.")
+
     def _first_admin(self, email: str, made: Result) -> User | None:
         found = User.objects.filter(is_superuser=True).order_by("pk").first()
         if found is not None:

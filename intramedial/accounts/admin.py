@@ -1,0 +1,124 @@
+"""Accounts and beta passwords in the admin; no secret is ever shown but a new beta password, once."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from intramedial.accounts import beta
+from intramedial.accounts.models import BetaPassword, BetaUse, User
+
+admin.site.unregister(Group)
+admin.site.register(Group, GroupAdmin)
+
+
+class UserCreation(AdminUserCreationForm):
+    """Django's form, for accounts named by e-mail."""
+
+    class Meta:
+        model = User
+        fields = ("email",)
+
+
+class UserChange(UserChangeForm):
+    """Django's form, for accounts named by e-mail."""
+
+    class Meta:
+        model = User
+        fields = "__all__"
+
+
+@admin.register(User)
+class AccountAdmin(UserAdmin):
+    """Accounts."""
+
+    form = UserChange
+    add_form = UserCreation
+    list_display = ("email", "name", "is_staff", "is_active", "date_joined", "last_login")
+    list_filter = ("is_staff", "is_superuser", "is_active")
+    search_fields = ("email", "name")
+    ordering = ("email",)
+    date_hierarchy = "date_joined"
+    show_full_result_count = False
+    readonly_fields = ("last_login", "date_joined")
+    fieldsets = (
+        (None, {"fields": ("email", "password", "name")}),
+        ("Permisos", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
+        ("Fechas", {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
+
+
+class BetaPasswordCreation(forms.ModelForm):
+    """What is said of a new beta password; the password itself is made here."""
+
+    class Meta:
+        model = BetaPassword
+        fields = ("label", "max_uses", "expires_at")
+
+
+@admin.register(BetaPassword)
+class BetaPasswordAdmin(admin.ModelAdmin):
+    """Beta passwords: a new one is shown once, in the message after saving it."""
+
+    list_display = ("prefix", "label", "uses", "max_uses", "expires_at", "revoked_at", "created_at")
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter), "expires_at")
+    search_fields = ("prefix", "label")
+    ordering = ("-created_at",)
+    show_full_result_count = False
+    actions = ("revoke",)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        """The form of a new one, or of one there is."""
+        if obj is None:
+            kwargs["form"] = BetaPasswordCreation
+        return super().get_form(request, obj, change, **kwargs)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """Never the hash."""
+        asked = ("label", "max_uses", "expires_at")
+        return asked if obj is None else ("prefix", *asked, "uses", "revoked_at", "created_at")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """What only the service itself writes."""
+        return () if obj is None else ("prefix", "uses", "revoked_at", "created_at")
+
+    def save_model(self, request: HttpRequest, obj: BetaPassword, form: Any, change: bool) -> None:
+        """Save; a new one gets its secret here."""
+        if not change:
+            secret = beta.assign_secret(obj)
+            self.message_user(
+                request, f"Contraseña de la beta, que no se volverá a mostrar: {secret}", messages.WARNING
+            )
+        super().save_model(request, obj, form, change)
+
+    @admin.action(description="Revocar las seleccionadas")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[BetaPassword]) -> None:
+        """Revoke those not revoked yet."""
+        count = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
+        self.message_user(request, f"Revocadas: {count}.", messages.SUCCESS)
+
+
+@admin.register(BetaUse)
+class BetaUseAdmin(admin.ModelAdmin):
+    """Who came in with which beta password; a record, so it can only be read."""
+
+    list_display = ("user", "password", "used_at")
+    list_select_related = ("user", "password")
+    search_fields = ("user__email", "password__prefix", "password__label")
+    date_hierarchy = "used_at"
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Made by signing up alone."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A record is not changed."""
+        return False

@@ -1,0 +1,223 @@
+"""Workspaces, keys, agents and trials in the admin; an API key's secret is shown once, when it is made."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from intramedial.identity.did import check_did
+from intramedial.workspaces import keys
+from intramedial.workspaces.models import (
+    ApiKey,
+    Membership,
+    Nonce,
+    RegisteredAgent,
+    Trial,
+    TrialAgent,
+    Workspace,
+)
+
+
+class LargeTableAdmin(admin.ModelAdmin):
+    """A list that stays quick with a million rows: no second count, related rows by identifier."""
+
+    show_full_result_count = False
+    list_per_page = 50
+
+
+class RecordAdmin(LargeTableAdmin):
+    """Rows that the service alone writes."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Made by the service alone."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Changed by the service alone."""
+        return False
+
+
+class MembershipInline(admin.TabularInline):
+    """The members of a workspace."""
+
+    model = Membership
+    extra = 0
+    autocomplete_fields = ("user",)
+
+
+@admin.register(Workspace)
+class WorkspaceAdmin(LargeTableAdmin):
+    """Workspaces."""
+
+    list_display = ("public_id", "name", "is_trial", "created_at")
+    list_filter = (("trial", admin.EmptyFieldListFilter), "created_at")
+    list_select_related = ("trial",)
+    search_fields = ("public_id", "name")
+    ordering = ("-created_at",)
+    fields = ("public_id", "name", "semantic_classes", "created_at")
+    readonly_fields = ("public_id", "created_at")
+    inlines = (MembershipInline,)
+
+    @admin.display(description="de prueba", boolean=True)
+    def is_trial(self, workspace: Workspace) -> bool:
+        """True for the workspace of a trial."""
+        return hasattr(workspace, "trial")
+
+
+@admin.register(Membership)
+class MembershipAdmin(LargeTableAdmin):
+    """Who is a member of what."""
+
+    list_display = ("user", "workspace", "role", "created_at")
+    list_filter = ("role",)
+    list_select_related = ("user", "workspace")
+    search_fields = ("user__email", "workspace__public_id", "workspace__name")
+    autocomplete_fields = ("user", "workspace")
+    readonly_fields = ("created_at",)
+
+
+class DidForm(forms.ModelForm):
+    """A form whose DID must be one."""
+
+    def _did(self, name: str) -> str | None:
+        value = self.cleaned_data.get(name)
+        if not value:
+            return None
+        try:
+            return check_did(value)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean_actor_did(self) -> str | None:
+        """The agent of a key; none for an empty field."""
+        return self._did("actor_did")
+
+    def clean_did(self) -> str | None:
+        """The DID of an agent."""
+        return self._did("did")
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(LargeTableAdmin):
+    """API keys: the prefix names them, the secret is in the message after saving a new one, once."""
+
+    form = DidForm
+    list_display = (
+        "prefix",
+        "label",
+        "workspace",
+        "actor_did",
+        "read_only",
+        "last_used_at",
+        "expires_at",
+        "state",
+    )
+    list_filter = (
+        ("revoked_at", admin.EmptyFieldListFilter),
+        "read_only",
+        ("actor_did", admin.EmptyFieldListFilter),
+    )
+    list_select_related = ("workspace",)
+    search_fields = ("prefix", "label", "workspace__public_id", "actor_did")
+    ordering = ("-created_at",)
+    autocomplete_fields = ("workspace",)
+    actions = ("revoke",)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """Never the hash."""
+        asked = ("workspace", "actor_did", "read_only", "label", "expires_at")
+        return asked if obj is None else ("prefix", *asked, "created_at", "last_used_at", "revoked_at")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        """What a key may do is settled when it is made."""
+        if obj is None:
+            return ()
+        return ("prefix", "workspace", "actor_did", "read_only", "created_at", "last_used_at", "revoked_at")
+
+    @admin.display(description="estado")
+    def state(self, key: ApiKey) -> str:
+        """Whether it works."""
+        if key.revoked_at:
+            return "revocada"
+        return "caducada" if key.expires_at and key.expires_at <= timezone.now() else "en vigor"
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        """Save; a new one gets its secret here."""
+        if not change:
+            new = keys.make_key()
+            obj.prefix, obj.sha256 = new.prefix, new.sha256
+            self.message_user(
+                request, f"Clave de API, que no se volverá a mostrar: {new.secret}", messages.WARNING
+            )
+        super().save_model(request, obj, form, change)
+
+    @admin.action(description="Revocar las seleccionadas")
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        """Revoke those not revoked yet; they stop working at once."""
+        count = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
+        self.message_user(request, f"Revocadas: {count}.", messages.SUCCESS)
+
+
+@admin.register(RegisteredAgent)
+class RegisteredAgentAdmin(LargeTableAdmin):
+    """Agents that may sign requests in a workspace."""
+
+    form = DidForm
+    list_display = ("did", "workspace", "registered_at", "revoked_at")
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
+    list_select_related = ("workspace",)
+    search_fields = ("did", "workspace__public_id")
+    autocomplete_fields = ("workspace",)
+    readonly_fields = ("registered_at",)
+
+
+class TrialAgentInline(admin.TabularInline):
+    """The further agents of a trial."""
+
+    model = TrialAgent
+    extra = 0
+    readonly_fields = ("did", "created_at")
+    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """An agent proves that it has its key, which the admin cannot do for it."""
+        return False
+
+
+@admin.register(Trial)
+class TrialAdmin(LargeTableAdmin):
+    """Trials: their allowance and their end may be moved."""
+
+    list_display = ("did", "workspace", "calls_used", "calls_limit", "expires_at", "created_at")
+    list_filter = ("expires_at",)
+    list_select_related = ("workspace",)
+    search_fields = ("did", "workspace__public_id")
+    ordering = ("-created_at",)
+    fields = ("did", "workspace", "calls_used", "calls_limit", "expires_at", "created_at")
+    readonly_fields = ("did", "workspace", "calls_used", "created_at")
+    inlines = (TrialAgentInline,)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """A trial begins with a signature by its key."""
+        return False
+
+
+@admin.register(TrialAgent)
+class TrialAgentAdmin(RecordAdmin):
+    """Further agents of trials."""
+
+    list_display = ("did", "trial", "created_at")
+    list_select_related = ("trial",)
+    search_fields = ("did", "trial__did")
+
+
+@admin.register(Nonce)
+class NonceAdmin(RecordAdmin):
+    """Signed requests already seen."""
+
+    list_display = ("key_and_nonce", "expires_at")
+    search_fields = ("key_and_nonce",)
+    ordering = ("-expires_at",)
