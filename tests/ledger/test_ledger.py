@@ -1,0 +1,159 @@
+"""The ledger: appended once, in order, without gaps, whoever appends and however often."""
+
+import concurrent.futures
+import threading
+from itertools import count
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import DatabaseError, connections, router
+from django.db.models import Max
+from django.test import Client
+from django.urls import reverse
+
+from intramedial.ledger import admin, log
+from intramedial.ledger.models import Entry
+from intramedial.receipts import receipt
+
+_numbers = count()
+
+
+def leaves(many=1, workspace="ws_ledger"):
+    """Leaves that no other test has."""
+    return [(f"rcp_test{next(_numbers):08}", workspace, f"header.payload.{at}") for at in range(many)]
+
+
+def indexes(batch):
+    by_id = dict(
+        Entry.objects.filter(receipt_id__in=[leaf[0] for leaf in batch]).values_list("receipt_id", "index")
+    )
+    return [by_id[leaf[0]] for leaf in batch]
+
+
+def assert_gapless():
+    last = Entry.objects.aggregate(last=Max("index"))["last"]
+    assert Entry.objects.count() == (0 if last is None else last + 1)
+
+
+def test_a_batch_is_appended_in_its_order():
+    first, second = leaves(3), leaves(2)
+    assert log.append(first) == 3
+    assert log.append(second) == 2
+    [start, *_] = indexes(first)
+    assert indexes(first + second) == list(range(start, start + 5))
+    entry = Entry.objects.get(receipt_id=first[0][0])
+    assert (entry.receipt_id, entry.workspace, entry.leaf) == first[0]
+    assert_gapless()
+
+
+def test_repeating_a_batch_changes_nothing():
+    batch = leaves(3)
+    log.append(batch)
+    before = indexes(batch)
+    assert log.append(batch) == 0
+    assert log.append(batch + leaves(1)) == 1
+    assert indexes(batch) == before
+    assert_gapless()
+
+
+def test_a_receipt_twice_in_a_batch_is_appended_once():
+    [leaf] = leaves(1)
+    assert log.append([leaf, leaf]) == 1
+    assert_gapless()
+
+
+def test_an_empty_batch_is_nothing():
+    assert log.append([]) == 0
+
+
+def test_a_large_batch_is_one_transaction():
+    batch = leaves(1000)
+    assert log.append(batch) == 1000
+    assert indexes(batch) == list(range(indexes(batch)[0], indexes(batch)[0] + 1000))
+    assert_gapless()
+
+
+def test_a_batch_that_fails_leaves_nothing_and_can_be_repeated(monkeypatch):
+    batch = leaves(200)
+    before = Entry.objects.count()
+    with monkeypatch.context() as patch:
+        patch.setattr(log.timezone, "now", lambda: None)  # a row the database refuses
+        with pytest.raises(DatabaseError):
+            log.append(batch)
+    assert Entry.objects.count() == before
+    assert log.append(batch) == 200
+    assert_gapless()
+
+
+def test_appenders_at_once_leave_no_gap_and_no_double():
+    shared = leaves(20)
+    batches = [leaves(5) + shared for _ in range(4)]
+    barrier = threading.Barrier(len(batches))
+
+    def run(batch):
+        try:
+            barrier.wait()
+            return sum(log.append(batch[at : at + 5]) for at in range(0, len(batch), 5))
+        finally:
+            connections.close_all()
+
+    with concurrent.futures.ThreadPoolExecutor(len(batches)) as pool:
+        assert sum(pool.map(run, batches)) == 20 + 4 * 5
+    assert_gapless()
+
+
+def test_entries_live_in_the_ledgers_own_database():
+    assert router.db_for_write(Entry) == "ledger"
+
+
+# --- the admin
+
+
+@pytest.fixture
+def superuser():
+    email = f"admin{next(_numbers)}@example.com"
+    user = get_user_model().objects.create_superuser(email=email, password="x")
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def signed_entry(**changes):
+    [(receipt_id, workspace, _)] = leaves(1)
+    claims = receipt.claims(
+        iat=0,
+        jti=receipt_id,
+        sub="did:example:a",
+        auth="workspace_key",
+        workspace=workspace,
+        event="coordination.lease",
+        outcome="granted",
+        digest=None,
+        result_json=b"{}",
+    )
+    log.append([(receipt_id, workspace, receipt.receipt(claims, receipt_id)["jws"])])
+    return Entry.objects.get(receipt_id=receipt_id)
+
+
+def test_verifying_finds_what_was_changed():
+    entry = signed_entry()
+    assert admin.fault_of(entry) == ""
+    entry.workspace = "ws_other"
+    assert "otro espacio" in admin.fault_of(entry)
+    entry.leaf = entry.leaf[:-8] + "AAAAAAAA"
+    assert "firma" in admin.fault_of(entry)
+
+
+def test_the_admin_verifies_and_never_changes(superuser):
+    entry = signed_entry()
+    listing = reverse("admin:ledger_entry_changelist")
+    action = {"action": "verify", "_selected_action": [entry.pk]}
+    assert entry.receipt_id in superuser.get(listing).content.decode()
+    assert "Firmas correctas en las 1" in superuser.post(listing, action, follow=True).content.decode()
+    Entry.objects.filter(pk=entry.pk).update(leaf="not.a.receipt")
+    assert "la firma no es válida" in superuser.post(listing, action, follow=True).content.decode()
+    assert superuser.get(reverse("admin:ledger_entry_add")).status_code == 403
+    assert superuser.post(reverse("admin:ledger_entry_delete", args=[entry.pk])).status_code == 403
+    change = reverse("admin:ledger_entry_change", args=[entry.pk])
+    assert superuser.get(change).status_code == 200
+    assert superuser.post(change, {"leaf": "x"}).status_code == 403
