@@ -35,6 +35,7 @@ _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _DIGITS = {character: digit for digit, character in enumerate(_ALPHABET)}
 
 
+@lru_cache(maxsize=16_384)  # decoding a did:key and checking its point costs more than all else in a request
 def check_did(text: str) -> str:
     """Return ``text`` if it is a DID of at most 256 characters; raise ``ValueError`` with words if not.
 
