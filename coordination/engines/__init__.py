@@ -1,0 +1,142 @@
+"""What the store asks of a database: a lock, rows to read by key, lists of rows to write.
+
+An engine holds one connection, used by one thread. It knows SQL and nothing of leases: `store.py` turns its
+rows into core values and the core's changes into lists of rows for the named writes below. Both engines have
+the same writes under the same names, and the behavioural suite runs on both.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
+
+Key = tuple[str, str]  # (workspace, name of a resource or DID of an agent)
+Row = tuple[Any, ...]
+
+# Every write, in the order in which a transaction makes them: ends before beginnings, so that a resource may
+# pass from one holder to the next within a batch. The numbers of rows of guarded writes must be as expected.
+WRITES = (
+    "resource_insert",
+    "resource_update",
+    "lease_delete",
+    "lease_update",
+    "lease_insert",
+    "wait_delete",
+    "wait_update",
+    "wait_insert",
+    "refusal_delete",
+    "refusal_insert",
+    "agent_insert",
+    "agent_update",
+    "trust_insert",
+    "tenant_insert",
+    "tenant_update",
+    "outbox_insert",
+    "outbox_delete",
+)
+GUARDED = frozenset({"resource_update", "lease_delete", "lease_update", "wait_delete", "wait_update"})
+
+
+class StorageFault(Exception):
+    """The database did not do what was asked, or did it differently than expected."""
+
+
+class Begun(NamedTuple):
+    """What a transaction knows at its start, read after its locks are held."""
+
+    clock: int | None  # the database's clock in ms; None where the process has the clock
+    last_pulse: int | None  # the latest good transaction of any process
+    outages: list[Row]  # (since, until)
+
+
+class Wanted(NamedTuple):
+    """What a batch needs to see at first."""
+
+    workspaces: Sequence[str]
+    resources: Sequence[Key]
+    agents: Sequence[Key]
+
+
+class Loaded(NamedTuple):
+    resources: list[Row]  # (workspace, name, last_token, due_at, contended)
+    agents: list[Row]  # as `Engine.agents`
+    tenants: list[Row]  # (workspace, active, token_floor)
+
+
+class Members(NamedTuple):
+    leases: list[Row]  # (workspace, resource, lease_id, agent, mode, token, acquired_at, expires_at) by token
+    waits: list[Row]  # (workspace, resource, agent, mode, since, asked_at, offered_at) in queue order
+    refusals: list[Row]  # (workspace, resource, agent, mode, holder, at) oldest first
+
+
+class Engine(Protocol):
+    """One connection to the authority's tables. All methods raise `StorageFault` when the database fails.
+
+    `shared`: other processes write the same tables.
+    """
+
+    shared: bool
+
+    def begin(self, workspaces: Sequence[str]) -> Begun:
+        """Start a transaction that holds the lock of each workspace until its end."""
+
+    def load(self, want: "Wanted", now: int) -> "Loaded":
+        """The resources asked for together with those of these workspaces that time has changed at `now`,
+        the agents and the tenants that are known."""
+
+    def members(self, active: Sequence[Key], contended: Sequence[Key]) -> "Members":
+        """The leases of the `active` resources; the waits and refusals of the `contended` ones."""
+
+    def agents(self, keys: Sequence[Key]) -> list[Row]:
+        """(workspace, did, score in tenths, releases, expiries)"""
+
+    def reach(self, agents: Sequence[Key]) -> list[Key]:
+        """The resources on every chain of waits that leaves one of these agents."""
+
+    def write(self, changes: Mapping[str, list[Row]]) -> None:
+        """Make the named writes. A guarded write that meets other rows than expected is a `StorageFault`."""
+
+    def outage(self, since: int, now: int, after_ms: int) -> Row | None:
+        """Record that no process ran since `since`, unless another process noticed first; what is on record
+        then, or None if somebody was there after all."""
+
+    def commit(self, process: str, now: int) -> None:
+        """Note the pulse of `process` and commit; durable when this returns."""
+
+    def rollback(self) -> None:
+        """Undo, and be ready for the next transaction; never raises."""
+
+    def reading(self) -> AbstractContextManager[Begun]:
+        """A read-only transaction: one still view, no locks. Writes nothing, waits for nobody."""
+
+    def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
+        """Names of resources with holders, waits or refusals, in the database's order, after a name."""
+
+    def contended_names(self, workspace: str) -> list[str]:
+        """Names of resources with waits or refusals; empty when nothing is refused, for then nobody asks."""
+
+    def names_of(self, workspace: str, agent: str) -> list[str]:
+        """Names of the resources that an agent holds or waits for."""
+
+    def outbox(self, limit: int) -> list[Row]:
+        """The oldest (receipt_id, workspace, kid, claims) that the ledger does not have yet."""
+
+    def next_due(self) -> int | None:
+        """The earliest instant at which time changes any resource; outside a transaction."""
+
+    def due_workspaces(self, now: int, limit: int) -> list[str]:
+        """Workspaces in which something has run out at `now`; outside a transaction."""
+
+    def latest(self) -> int:
+        """The largest time on record, in ms; 0 on an empty database."""
+
+    def purge(self, workspace: str, unused_since: int) -> int:
+        """Within a transaction: forget resources idle since then, fold their tokens into the floor."""
+
+    def idle_workspaces(self, unused_since: int) -> list[str]:
+        """Workspaces with resources that `purge` would forget; outside a transaction."""
+
+    def forget_history(self, before: int) -> None:
+        """Within a transaction: drop trust moves, outages and pulses older than that."""
+
+    def close(self) -> None:
+        """Give the connection back; never raises."""

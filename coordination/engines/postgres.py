@@ -1,0 +1,237 @@
+"""The engine for several processes: PostgreSQL, one advisory lock a workspace, lists of rows by `unnest`.
+
+READ COMMITTED is pinned: each statement after the lock sees all that was committed before the lock was had.
+Under REPEATABLE READ the snapshot would be older than the wait for the lock, and two requests that each close
+half a cycle would both pass.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+
+from . import GUARDED, WRITES, Begun, Key, Loaded, Members, Row, StorageFault, Wanted
+from . import postgres_sql as sql
+
+# A server that hangs must become an error in time: a caller is told within seconds that there is no lease.
+_SESSION = {
+    "connect_timeout": "3",
+    "application_name": "intramedial-authority",
+    "tcp_user_timeout": "5000",
+    "keepalives_idle": "5",
+    "options": (
+        "-c statement_timeout=5000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000"
+        " -c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c timezone=UTC"
+    ),
+}
+
+
+def lock_number(text: str) -> int:
+    """The 64-bit number of the advisory lock that stands for `text`."""
+    digest = hashlib.blake2b(text.encode(), digest_size=8, person=b"lease-authority").digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def columns(keys: Sequence[Row]) -> list[list[Any]]:
+    """Rows as one list a column; no rows are two empty columns."""
+    return [list(column) for column in zip(*keys, strict=True)] or [[], []]
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        raise StorageFault(f"{type(error).__name__}: {error}") from error
+
+
+class PostgresEngine:
+    """See `Engine`. Connects when first needed and again after a lost connection."""
+
+    shared = True
+
+    def __init__(self, conninfo: Mapping[str, Any]) -> None:
+        """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password …"""
+        self._conninfo = {**_SESSION, **conninfo}
+        self._open: psycopg.Connection[Any] | None = None
+        self.statements = 0
+
+    @property
+    def _db(self) -> psycopg.Connection[Any]:
+        if self._open is None or self._open.closed:
+            self._open = psycopg.connect(**self._conninfo, autocommit=True)
+        return self._open
+
+    def _execute(self, query: str, params: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
+        self.statements += 1
+        return self._db.execute(query.encode(), params)
+
+    def _all(self, query: str, params: Sequence[Any] = ()) -> list[Row]:
+        with _faults():
+            return self._execute(query, params).fetchall()
+
+    def begin(self, workspaces: Sequence[str]) -> Begun:
+        locks = sorted(lock_number(workspace) for workspace in workspaces)
+        with _faults(), self._db.pipeline():
+            self._execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+            self._execute("SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k", [locks])
+            begun = self._execute(
+                f"SELECT {sql.CLOCK}, (SELECT max(at) FROM lease_pulse),"
+                " current_setting('transaction_isolation'), current_setting('synchronous_commit')"
+            )
+            outages = self._execute("SELECT since, until FROM lease_outage")
+            clock, pulse, isolation, durable = begun.fetchone() or ()
+            if isolation != "read committed" or durable == "off":
+                raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
+            return Begun(clock, pulse, outages.fetchall())
+
+    def load(self, want: Wanted, now: int) -> Loaded:
+        with _faults(), self._db.pipeline():
+            workspaces = list(want.workspaces)
+            resources = self._execute(sql.RESOURCES, [*columns(want.resources), now, workspaces])
+            agents = self._execute(sql.AGENTS, columns(want.agents))
+            tenants = self._execute(sql.TENANTS, [workspaces])
+            return Loaded(resources.fetchall(), agents.fetchall(), tenants.fetchall())
+
+    def members(self, active: Sequence[Key], contended: Sequence[Key]) -> Members:
+        if not active and not contended:
+            return Members([], [], [])
+        with _faults(), self._db.pipeline():
+            leases = self._execute(sql.LEASES, columns(active))
+            if not contended:
+                return Members(leases.fetchall(), [], [])
+            waits = self._execute(sql.WAITS, columns(contended))
+            refusals = self._execute(sql.REFUSALS, columns(contended))
+            return Members(leases.fetchall(), waits.fetchall(), refusals.fetchall())
+
+    def agents(self, keys: Sequence[Key]) -> list[Row]:
+        return self._all(sql.AGENTS, columns(keys)) if keys else []
+
+    def reach(self, agents: Sequence[Key]) -> list[Key]:
+        return [(workspace, name) for workspace, name in self._all(sql.REACH, columns(agents))]
+
+    def write(self, changes: Mapping[str, list[Row]]) -> None:
+        with _faults():
+            with self._db.pipeline():
+                made = [
+                    (name, len(changes[name]), self._execute(sql.WRITE[name], columns(changes[name])))
+                    for name in WRITES
+                    if changes.get(name)
+                ]
+            for name, count, cursor in made:
+                if name in GUARDED and cursor.rowcount != count:
+                    raise StorageFault(f"{name} met {cursor.rowcount} rows instead of {count}")
+
+    def outage(self, since: int, now: int, after_ms: int) -> Row | None:
+        with _faults():
+            self._execute("SELECT pg_advisory_xact_lock(%s)", [lock_number("outage")])
+            (pulse,) = self._execute("SELECT max(at) FROM lease_pulse").fetchone() or (None,)
+            latest = self._execute(
+                "SELECT since, until FROM lease_outage ORDER BY since DESC LIMIT 1"
+            ).fetchone()
+            if latest is not None and latest[0] >= since:
+                return tuple(latest)
+            if pulse is not None and now - pulse <= after_ms:
+                return None
+            self._execute("INSERT INTO lease_outage (since, until) VALUES (%s, %s)", [since, now])
+            return since, now
+
+    def commit(self, process: str, now: int) -> None:
+        with _faults(), self._db.pipeline():
+            self._execute(sql.PULSE, [process, now])
+            self._execute("COMMIT")
+
+    def rollback(self) -> None:
+        try:
+            if self._open is not None:
+                self._open.rollback()
+        except psycopg.Error:
+            self.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[Begun]:
+        try:
+            with _faults(), self._db.pipeline():
+                self._execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                clock = self._execute(f"SELECT {sql.CLOCK}")
+                outages = self._execute("SELECT since, until FROM lease_outage")
+                begun = Begun((clock.fetchone() or (None,))[0], None, outages.fetchall())
+            yield begun
+        finally:
+            self.rollback()
+
+    def _names(self, query: str, *params: Any) -> list[str]:
+        return [name for (name,) in self._all(query, params)]
+
+    def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
+        query = (
+            "SELECT name FROM lease_resource WHERE workspace = %s AND due_at IS NOT NULL AND name > %s"
+            " ORDER BY name LIMIT %s"
+        )
+        return self._names(query, workspace, after, limit)
+
+    def contended_names(self, workspace: str) -> list[str]:
+        query = (
+            "SELECT name FROM lease_resource WHERE workspace = %s AND contended"
+            " AND EXISTS (SELECT FROM lease_refusal WHERE workspace = %s)"
+        )
+        return self._names(query, workspace, workspace)
+
+    def names_of(self, workspace: str, agent: str) -> list[str]:
+        query = (
+            "SELECT resource FROM lease_lease WHERE workspace = %s AND agent = %s"
+            " UNION SELECT resource FROM lease_wait WHERE workspace = %s AND agent = %s"
+        )
+        return self._names(query, workspace, agent, workspace, agent)
+
+    def outbox(self, limit: int) -> list[Row]:
+        """As `Engine.outbox`; empty while another process is at it, so that two do not do it twice."""
+        if not self._all("SELECT pg_try_advisory_lock(%s)", [lock_number("outbox")])[0][0]:
+            return []
+        query = "SELECT receipt_id, workspace, kid, claims FROM lease_outbox ORDER BY id LIMIT %s"
+        return self._all(query, [limit])
+
+    def next_due(self) -> int | None:
+        rows = self._all("SELECT min(due_at) FROM lease_resource WHERE due_at IS NOT NULL")
+        return None if rows[0][0] is None else int(rows[0][0])
+
+    def due_workspaces(self, now: int, limit: int) -> list[str]:
+        query = "SELECT DISTINCT workspace FROM lease_resource WHERE due_at <= %s LIMIT %s"
+        return self._names(query, now, limit)
+
+    def latest(self) -> int:
+        (row,) = self._all(f"SELECT {sql.CLOCK}")
+        return int(row[0])
+
+    def purge(self, workspace: str, unused_since: int) -> int:
+        rows = self._all(
+            "WITH gone AS (DELETE FROM lease_resource WHERE workspace = %s AND due_at IS NULL"
+            " AND used_at < %s RETURNING last_token), floor AS"
+            " (INSERT INTO lease_tenant (workspace, active, token_floor)"
+            " SELECT %s, 0, max(last_token) FROM gone HAVING count(*) > 0 ON CONFLICT (workspace) DO UPDATE"
+            " SET token_floor = greatest(lease_tenant.token_floor, excluded.token_floor))"
+            " SELECT count(*) FROM gone",
+            [workspace, unused_since, workspace],
+        )
+        return int(rows[0][0])
+
+    def idle_workspaces(self, unused_since: int) -> list[str]:
+        query = "SELECT DISTINCT workspace FROM lease_resource WHERE due_at IS NULL AND used_at < %s"
+        return self._names(query, unused_since)
+
+    def forget_history(self, before: int) -> None:
+        with _faults(), self._db.pipeline():
+            self._execute("DELETE FROM lease_trust_move WHERE at < %s", [before])
+            self._execute("DELETE FROM lease_outage WHERE until < %s", [before])
+            self._execute("DELETE FROM lease_pulse WHERE at < %s", [before])
+
+    def close(self) -> None:
+        if self._open is not None:
+            try:
+                self._open.close()
+            except psycopg.Error:
+                return  # it was lost already
+            finally:
+                self._open = None

@@ -1,0 +1,223 @@
+"""The authority's tables. No policy: they say again, as constraints, what the core has decided.
+
+Only `store.py` writes them, over its own connection; Django migrates them and lists them in the admin. Rows
+refer to a workspace by its public id. Instants are integer milliseconds since the Unix epoch; trust is kept
+in tenths. Embedded they are an SQLite file of their own, so that nothing else stands in the authority's way.
+"""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+MODES = [("shared", "compartido"), ("exclusive", "exclusivo")]
+
+
+class InWorkspace(models.Model):
+    workspace = models.CharField("espacio", max_length=64)
+
+    class Meta:
+        abstract = True
+
+
+class ResourceRow(InWorkspace):
+    """A resource's token counter, and the next instant at which time alone changes it (null: none)."""
+
+    name = models.CharField("recurso", max_length=256)
+    last_token = models.BigIntegerField("último testigo")
+    due_at = models.BigIntegerField("próximo cambio", null=True)
+    contended = models.BooleanField("con cola o rechazos", default=False)
+    used_at = models.BigIntegerField("último uso")
+
+    class Meta:
+        db_table = "lease_resource"
+        verbose_name = "recurso"
+        verbose_name_plural = "recursos"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["workspace", "name"], name="one_row_per_resource")
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["due_at"], name="resource_due", condition=Q(due_at__isnull=False)),
+            models.Index(
+                fields=["workspace", "name"], name="resource_contended", condition=Q(contended=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LeaseRow(InWorkspace):
+    lease_id = models.CharField("lease", max_length=64, primary_key=True)
+    resource = models.CharField("recurso", max_length=256)
+    agent = models.CharField("agente", max_length=256)
+    mode = models.CharField("modo", max_length=9, choices=MODES)
+    token = models.BigIntegerField("testigo")
+    acquired_at = models.BigIntegerField("concedido")
+    expires_at = models.BigIntegerField("caduca")
+
+    class Meta:
+        db_table = "lease_lease"
+        verbose_name = "lease"
+        verbose_name_plural = "leases"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["workspace", "resource", "token"], name="one_lease_per_token"),
+            # Agent before resource, so that it is the index of what an agent holds as well.
+            models.UniqueConstraint(fields=["workspace", "agent", "resource"], name="one_lease_per_agent"),
+            models.UniqueConstraint(
+                fields=["workspace", "resource"], name="one_exclusive_holder", condition=Q(mode="exclusive")
+            ),
+            models.CheckConstraint(condition=Q(mode__in=["shared", "exclusive"]), name="lease_mode_known"),
+            models.CheckConstraint(condition=Q(expires_at__gt=models.F("acquired_at")), name="lease_lasts"),
+        ]
+
+    def __str__(self) -> str:
+        return self.lease_id
+
+
+class WaitRow(InWorkspace):
+    """A place in a queue; the order of ids is the order of the queue."""
+
+    resource = models.CharField("recurso", max_length=256)
+    agent = models.CharField("agente", max_length=256)
+    mode = models.CharField("modo", max_length=9, choices=MODES)
+    since = models.BigIntegerField("desde")
+    asked_at = models.BigIntegerField("preguntó")
+    offered_at = models.BigIntegerField("ofrecido", null=True)
+
+    class Meta:
+        db_table = "lease_wait"
+        verbose_name = "espera"
+        verbose_name_plural = "esperas"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["workspace", "resource", "agent"], name="one_wait_per_agent"),
+            models.CheckConstraint(condition=Q(mode__in=["shared", "exclusive"]), name="wait_mode_known"),
+        ]
+        indexes: ClassVar = [models.Index(fields=["workspace", "agent"], name="wait_agent")]
+
+    def __str__(self) -> str:
+        return f"{self.agent} → {self.resource}"
+
+
+class RefusalRow(InWorkspace):
+    """A deadlock refusal, remembered for the list of deadlocks."""
+
+    resource = models.CharField("recurso", max_length=256)
+    agent = models.CharField("agente", max_length=256)
+    mode = models.CharField("modo", max_length=9, choices=MODES)
+    holder = models.CharField("titular", max_length=256)
+    at = models.BigIntegerField("cuándo")
+
+    class Meta:
+        db_table = "lease_refusal"
+        verbose_name = "interbloqueo rechazado"
+        verbose_name_plural = "interbloqueos rechazados"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["workspace", "resource", "agent"], name="one_refusal_per_agent")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent} ↛ {self.resource}"
+
+
+class AgentRow(InWorkspace):
+    """What conduct has made of an agent; `score` in tenths."""
+
+    did = models.CharField("agente", max_length=256)
+    score = models.IntegerField("confianza (décimas)")
+    releases = models.BigIntegerField("entregas", default=0)
+    expiries = models.BigIntegerField("caducidades", default=0)
+
+    class Meta:
+        db_table = "lease_agent"
+        verbose_name = "agente"
+        verbose_name_plural = "agentes y confianza"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["workspace", "did"], name="one_row_per_agent"),
+            models.CheckConstraint(condition=Q(score__gte=0, score__lte=1000), name="score_in_range"),
+        ]
+
+    def __str__(self) -> str:
+        return self.did
+
+
+class TrustMoveRow(InWorkspace):
+    """One move of trust. `lease_id` is unique: no lease moves its agent's trust twice. `delta` in tenths."""
+
+    agent = models.CharField("agente", max_length=256)
+    lease_id = models.CharField("lease", max_length=64, unique=True)
+    delta = models.IntegerField("cambio (décimas)")
+    score = models.IntegerField("queda en (décimas)")
+    at = models.BigIntegerField("cuándo")
+
+    class Meta:
+        db_table = "lease_trust_move"
+        verbose_name = "movimiento de confianza"
+        verbose_name_plural = "movimientos de confianza"
+        indexes: ClassVar = [models.Index(fields=["workspace", "agent", "id"], name="trust_of_agent")]
+
+    def __str__(self) -> str:
+        return f"{self.agent} {self.delta / 10:+}"
+
+
+class TenantRow(models.Model):
+    """A workspace as the authority counts it: how many resources are held or waited for now, and where the
+    token counter of a resource that was purged, or never was, begins."""
+
+    workspace = models.CharField("espacio", max_length=64, primary_key=True)
+    active = models.BigIntegerField("recursos activos", default=0)
+    token_floor = models.BigIntegerField("suelo de testigos", default=0)
+
+    class Meta:
+        db_table = "lease_tenant"
+        verbose_name = "recuento de espacio"
+        verbose_name_plural = "recuentos de espacios"
+
+    def __str__(self) -> str:
+        return self.workspace
+
+
+class OutboxRow(InWorkspace):
+    """What happened, as the unsigned claims of its receipt, until the ledger has it."""
+
+    receipt_id = models.CharField("recibo", max_length=64, unique=True)
+    kid = models.CharField("clave", max_length=64)
+    claims = models.BinaryField("contenido")
+
+    class Meta:
+        db_table = "lease_outbox"
+        verbose_name = "suceso por asentar"
+        verbose_name_plural = "sucesos por asentar"
+
+    def __str__(self) -> str:
+        return self.receipt_id
+
+
+class PulseRow(models.Model):
+    """When each process of the authority last did a good transaction."""
+
+    process = models.CharField("proceso", max_length=32, primary_key=True)
+    at = models.BigIntegerField("cuándo")
+
+    class Meta:
+        db_table = "lease_pulse"
+        verbose_name = "latido"
+        verbose_name_plural = "latidos"
+
+    def __str__(self) -> str:
+        return self.process
+
+
+class OutageRow(models.Model):
+    """A time in which no process ran: leases that ended after `since` and up to `until` cost nobody trust."""
+
+    since = models.BigIntegerField("desde", primary_key=True)
+    until = models.BigIntegerField("hasta")
+
+    class Meta:
+        db_table = "lease_outage"
+        verbose_name = "ausencia"
+        verbose_name_plural = "ausencias"
+
+    def __str__(self) -> str:
+        return f"{self.since}–{self.until}"
