@@ -1,0 +1,183 @@
+"""Scripts: what several agents do, and when, in a form that every engine can run.
+
+A script is text, one step a line: the instant in milliseconds (absolute, or `+n` after the step before), the
+agent, the verb, the resource, and what else the verb takes. Empty lines and `# remarks` are left out.
+
+    0      A acquire lock:a           # exclusive; `lock:a shared` asks for shared
+    +0     B acquire lock:a nowait    # not admitted to the queue when refused
+    5000   A release lock:a           # no lease id; `id=1` gives the id of the lease granted in step 1
+    +0     B withdraw lock:a
+    +0     A giveback lock:a id=1     # what the authority does with a lease that it could not answer
+
+Steps count from 1. A lease granted in step n has the id `lse_n`: the same script, the same ids everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
+from decimal import Decimal
+from enum import Enum
+from itertools import groupby, pairwise
+from typing import Any, Protocol
+
+from coordination.core.decide import decide
+from coordination.core.messages import Acquire, Command, GiveBack, Outcome, Release, Withdraw
+from coordination.core.model import Mode, Rules, World
+from coordination.core.picture import deadlocks
+from coordination.core.settle import settle
+
+VERBS = ("acquire", "release", "withdraw", "giveback")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`granted_in`: the step whose lease id is given (0: an id that no lease ever had); None: no id."""
+
+    at_ms: int
+    agent: str
+    verb: str
+    resource: str
+    mode: Mode = Mode.EXCLUSIVE
+    queue: bool = True
+    granted_in: int | None = None
+
+    def line(self) -> str:
+        words = [str(self.at_ms), self.agent, self.verb, self.resource]
+        if self.verb == "acquire":
+            words += ["shared"] * (self.mode is Mode.SHARED) + ["nowait"] * (not self.queue)
+        if self.granted_in is not None:
+            words.append(f"id={self.granted_in}")
+        return " ".join(words)
+
+    def command(self, number: int) -> Command:
+        given = None if self.granted_in is None else f"lse_{self.granted_in}"
+        match self.verb:
+            case "acquire":
+                return Acquire(self.resource, self.mode, self.agent, f"lse_{number}", self.queue)
+            case "release":
+                return Release(self.resource, self.agent, given)
+            case "withdraw":
+                return Withdraw(self.resource, self.agent)
+            case "giveback" if given is not None:
+                return GiveBack(self.resource, given)
+        raise ValueError(f"no such step: {self.line()}")
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Steps in time order. `name` says where it comes from: a rule's name, or the seed that made it."""
+
+    name: str
+    steps: tuple[Step, ...]
+    rules: Rules = field(default_factory=Rules)
+
+    def __str__(self) -> str:
+        return "\n".join([f"# {self.name}", *(step.line() for step in self.steps)])
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a script came to: one plain outcome a step, and the picture at the instant of the last step."""
+
+    outcomes: tuple[dict[str, Any], ...]
+    picture: dict[str, Any]
+
+
+class Engine(Protocol):
+    """What runs scripts: the bare core, or a store. Up to `batch` steps of one instant are taken together."""
+
+    def run(self, script: Script, batch: int = 1) -> Result: ...
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def parse(name: str, text: str, rules: Rules | None = None) -> Script:
+    """The script that `text` writes down. Raises ValueError with the line that cannot be read."""
+    steps: list[Step] = []
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if words:
+            steps.append(_step(words, steps[-1].at_ms if steps else 0))
+    if any(later.at_ms < earlier.at_ms for earlier, later in pairwise(steps)):
+        raise ValueError(f"{name}: time goes backwards")
+    return Script(name, tuple(steps), rules or Rules())
+
+
+def _step(words: list[str], before_ms: int) -> Step:
+    when, agent, verb, resource, *extra = words
+    at_ms = before_ms + int(when) if when.startswith("+") else int(when)
+    step = Step(at_ms, agent, verb, resource)
+    for word in extra:
+        match word.split("="):
+            case ["shared"]:
+                step = replace(step, mode=Mode.SHARED)
+            case ["nowait"]:
+                step = replace(step, queue=False)
+            case ["id", number]:
+                step = replace(step, granted_in=int(number))
+            case _:
+                raise ValueError(f"cannot read {word!r} in {' '.join(words)!r}")
+    if verb not in VERBS:
+        raise ValueError(f"cannot read {verb!r} in {' '.join(words)!r}")
+    return step
+
+
+def batches(script: Script, size: int) -> Iterator[tuple[int, list[Command]]]:
+    """The commands as they reach an engine: those of one instant together, at most `size` at once."""
+    numbered = enumerate(script.steps, start=1)
+    for at_ms, group in groupby(numbered, key=lambda pair: pair[1].at_ms):
+        commands = [step.command(number) for number, step in group]
+        for start in range(0, len(commands), size):
+            yield at_ms, commands[start : start + size]
+
+
+# --- plain values ---------------------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, enumerations and decimals as values that compare and print the same from every engine."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"is": type(value).__name__, **plain(asdict(value))}
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def picture(world: World) -> dict[str, Any]:
+    """All that a settled world has to say: resources that are or were used, agents, deadlock pairs."""
+    return {
+        "resources": {name: plain(resource) for name, resource in sorted(world.resources.items())},
+        "agents": {did: plain(agent) for did, agent in sorted(world.agents.items())},
+        "deadlocks": plain(deadlocks(world)),
+    }
+
+
+# --- the bare core --------------------------------------------------------------------------------
+
+
+class BareCore:
+    """The rules alone, on a world in memory."""
+
+    def run(self, script: Script, batch: int = 1) -> Result:
+        world = World.of(script.rules)
+        outcomes = [outcome for _, _, outcome in play(world, script, batch)]
+        return Result(tuple(plain(outcome) for outcome in outcomes), picture(world))
+
+
+def play(world: World, script: Script, batch: int = 1) -> Iterable[tuple[int, Command, Outcome]]:
+    """Take each batch in turn: settle once, decide its commands in order."""
+    for now, commands in batches(script, batch):
+        settle(world, now)
+        for command in commands:
+            yield now, command, decide(world, command, now)
+
+
+def run_bare(script: Script) -> Result:
+    """The result that every other engine has to equal."""
+    return BareCore().run(script)
