@@ -1,5 +1,6 @@
 """Structured logs: one JSON object a line on standard error, with the request's id and never a secret."""
 
+import json
 import logging
 import re
 import secrets
@@ -39,6 +40,14 @@ def redact(text: str) -> str:
     return SECRET.sub("[secret]", text)
 
 
+def to_json(line: dict[str, Any]) -> str:
+    """`line` as JSON; a lone surrogate, which is no UTF-8, comes out as its escape."""
+    try:
+        return orjson.dumps(line).decode()
+    except TypeError:
+        return json.dumps(line)
+
+
 class JsonFormatter(logging.Formatter):
     """A record as one line of JSON: at, level, logger, message, requestId, the record's extras, traceback."""
 
@@ -57,7 +66,7 @@ class JsonFormatter(logging.Formatter):
                 line[name] = value
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return redact(orjson.dumps(line, default=str).decode("utf-8", "replace"))
+        return redact(to_json(line))
 
 
 def configuration(level: str) -> dict[str, Any]:

@@ -34,7 +34,7 @@ _whole = parsers.whole
 
 TABLE = (
     Setting("HOST", "127.0.0.1", parsers.text, "address to listen on"),
-    Setting("PORT", "8000", _whole(0, 65535), "port to listen on"),
+    Setting("PORT", "8000", _whole(1, 65535), "port to listen on"),
     Setting(
         "INTRAMEDIAL_DATA_DIR",
         "var/",

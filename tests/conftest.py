@@ -18,8 +18,8 @@ from tests.services import Postgres, Redis
 def migrated_databases(django_db_blocker: Any) -> Iterator[None]:
     """Every database migrated once, and open to all tests.
 
-    No test runs inside a transaction: the authority's thread and connection would not see it. A test that needs
-    to be alone takes a fresh workspace.
+    No test runs inside a transaction: the authority's thread and connection would not see it. A test that
+    needs to be alone takes a fresh workspace.
     """
     from intramedial import databases
 
@@ -85,7 +85,7 @@ def redis_url(redis_server: Redis) -> str:
 
 @pytest.fixture(scope="session")
 def bootstrapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory as `bootstrap` leaves it, to copy: `bootstrap.json` in it holds the secrets it showed."""
+    """A data directory as `bootstrap` leaves it, to copy; the secrets shown are in its `bootstrap.json`."""
     directory = tmp_path_factory.mktemp("bootstrapped")
     shown = manage("bootstrap", "--json", env={"INTRAMEDIAL_DATA_DIR": str(directory)})
     (directory / "bootstrap.json").write_text(shown)

@@ -1,4 +1,4 @@
-"""Loaded by pytest before anything of the project (`-p tests.plugin`): the environment the settings are read from.
+"""Loaded by pytest before all else (`-p tests.plugin`): the environment that the settings are read from.
 
 `--database=postgresql` runs the tests on a private PostgreSQL cluster instead of SQLite files.
 """

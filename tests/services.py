@@ -1,4 +1,4 @@
-"""Private PostgreSQL and Redis servers for the tests, started from the installed programs and stopped again."""
+"""Private PostgreSQL and Redis servers, started from the installed programs and stopped again."""
 
 import contextlib
 import os

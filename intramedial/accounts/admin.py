@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from intramedial.accounts import beta
 from intramedial.accounts.models import BetaPassword, BetaUse, User
+from intramedial.admin_site import LargeTableAdmin, RecordAdmin
 
 admin.site.unregister(Group)
 admin.site.register(Group, GroupAdmin)
@@ -64,14 +65,13 @@ class BetaPasswordCreation(forms.ModelForm):
 
 
 @admin.register(BetaPassword)
-class BetaPasswordAdmin(admin.ModelAdmin):
+class BetaPasswordAdmin(LargeTableAdmin):
     """Beta passwords: a new one is shown once, in the message after saving it."""
 
     list_display = ("prefix", "label", "uses", "max_uses", "expires_at", "revoked_at", "created_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "expires_at")
     search_fields = ("prefix", "label")
     ordering = ("-created_at",)
-    show_full_result_count = False
     actions = ("revoke",)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
@@ -106,19 +106,10 @@ class BetaPasswordAdmin(admin.ModelAdmin):
 
 
 @admin.register(BetaUse)
-class BetaUseAdmin(admin.ModelAdmin):
+class BetaUseAdmin(RecordAdmin):
     """Who came in with which beta password; a record, so it can only be read."""
 
     list_display = ("user", "password", "used_at")
     list_select_related = ("user", "password")
     search_fields = ("user__email", "password__prefix", "password__label")
     date_hierarchy = "used_at"
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Made by signing up alone."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A record is not changed."""
-        return False

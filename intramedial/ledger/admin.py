@@ -19,6 +19,7 @@ class EntryAdmin(admin.ModelAdmin):
     list_display = ("index", "receipt_id", "workspace", "appended_at")
     search_fields = ("=receipt_id", "=workspace")
     date_hierarchy = "appended_at"
+    show_full_result_count = False
     actions = ("verify",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -8,8 +8,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from intramedial.admin_site import LargeTableAdmin, RecordAdmin
 from intramedial.identity.did import check_did
-from intramedial.workspaces import keys
+from intramedial.workspaces import keys, provision
 from intramedial.workspaces.models import (
     ApiKey,
     Membership,
@@ -19,25 +20,6 @@ from intramedial.workspaces.models import (
     TrialAgent,
     Workspace,
 )
-
-
-class LargeTableAdmin(admin.ModelAdmin):
-    """A list that stays quick with a million rows: no second count, related rows by identifier."""
-
-    show_full_result_count = False
-    list_per_page = 50
-
-
-class RecordAdmin(LargeTableAdmin):
-    """Rows that the service alone writes."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Made by the service alone."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Changed by the service alone."""
-        return False
 
 
 class MembershipInline(admin.TabularInline):
@@ -100,11 +82,24 @@ class DidForm(forms.ModelForm):
         return self._did("did")
 
 
+class ApiKeyForm(DidForm):
+    """A new key, or what may be changed of one there is."""
+
+    def clean_workspace(self) -> Workspace:
+        """A workspace that has room for one key more."""
+        workspace: Workspace = self.cleaned_data["workspace"]
+        if not provision.has_room(workspace):
+            raise forms.ValidationError(
+                "El espacio tiene ya todas las claves que puede tener: revoca alguna."
+            )
+        return workspace
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(LargeTableAdmin):
     """API keys: the prefix names them, the secret is in the message after saving a new one, once."""
 
-    form = DidForm
+    form = ApiKeyForm
     list_display = (
         "prefix",
         "label",

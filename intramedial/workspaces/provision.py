@@ -44,9 +44,7 @@ def create_api_key(
     with transaction.atomic():
         # The row's lock makes counting and adding one step (on SQLite the transaction itself is exclusive).
         Workspace.objects.select_for_update().get(pk=workspace.pk)
-        now = timezone.now()
-        in_force = ApiKey.objects.filter(workspace=workspace, revoked_at=None).exclude(expires_at__lte=now)
-        if in_force.count() >= settings.WORKSPACE_API_KEYS:
+        if not has_room(workspace):
             raise TooManyKeys(
                 f"The workspace has {settings.WORKSPACE_API_KEYS} keys in force: revoke one first."
             )
@@ -61,6 +59,13 @@ def create_api_key(
             expires_at=expires_at,
         )
     return new
+
+
+def has_room(workspace: Workspace) -> bool:
+    """Whether `workspace` may have one API key more in force."""
+    keys_there = ApiKey.objects.filter(workspace=workspace, revoked_at=None)
+    in_force: int = keys_there.exclude(expires_at__lte=timezone.now()).count()
+    return in_force < int(settings.WORKSPACE_API_KEYS)
 
 
 def revoke_api_key(prefix: str) -> datetime:

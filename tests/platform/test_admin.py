@@ -1,0 +1,156 @@
+"""The admin: every page of every model answers, in Spanish, without a secret or an inline script."""
+
+import re
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from intramedial.accounts import beta
+from intramedial.accounts.models import BetaPassword, User
+from intramedial.workspaces import keys, provision
+from intramedial.workspaces.models import ApiKey
+
+MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
+ids = [model._meta.label for model in MODELS]
+
+
+@pytest.fixture(scope="module")
+def client(migrated_databases):
+    user = User.objects.create_superuser("admin-pages@example.com", "x")
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def page_of(model, page, *args):
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+
+
+def is_strict(answer):
+    """No inline script or style, which the policy would not let run."""
+    page = answer.content.decode()
+    return not re.search(r"<script(?![^>]*(src=|application/json))|<style| style=| on[a-z]+=", page)
+
+
+def test_every_model_of_ours_is_there():
+    from django.apps import apps
+
+    ours = {
+        model for model in apps.get_models() if model.__module__.startswith(("intramedial.", "coordination."))
+    }
+    assert ours <= set(MODELS)
+
+
+def test_it_is_branded_and_in_spanish(client):
+    page = client.get("/admin/").content.decode()
+    assert "Intramedial" in page
+    assert "Espacios" in page
+    assert 'lang="es"' in page
+
+
+@pytest.mark.parametrize("model", MODELS, ids=ids)
+def test_the_list(client, model):
+    answer = client.get(page_of(model, "changelist"), {"q": "x"})
+    assert answer.status_code == 200
+    assert is_strict(answer)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=ids)
+def test_the_form_of_a_new_one(client, model):
+    answer = client.get(page_of(model, "add"))
+    assert answer.status_code in (200, 403)  # 403: the service alone makes it
+    if answer.status_code == 200:
+        assert is_strict(answer)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=ids)
+def test_no_model_counts_a_whole_table(model):
+    if model.__module__.startswith("django."):
+        return
+    assert admin.site.get_model_admin(model).show_full_result_count is False
+
+
+class TestApiKeys:
+    def test_a_new_one_is_shown_once(self, client, workspace):
+        answer = client.post(
+            page_of(ApiKey, "add"), {"workspace": workspace.pk, "label": "panel"}, follow=True
+        )
+        secret = re.search(r"imk_\w+", answer.content.decode().split("volverá a mostrar")[1])[0]
+        row = ApiKey.objects.get(workspace=workspace)
+        assert row.sha256 == keys.digest(secret)
+        assert row.actor_did is None
+        for page in (page_of(ApiKey, "changelist"), page_of(ApiKey, "change", row.pk)):
+            shown = client.get(page).content.decode()
+            assert row.prefix in shown
+            assert secret not in shown
+            assert row.sha256 not in shown
+
+    def test_a_did_must_be_one(self, client, workspace):
+        client.post(page_of(ApiKey, "add"), {"workspace": workspace.pk, "actor_did": "me"})
+        assert not workspace.api_keys.exists()
+
+    def test_revoking(self, client, workspace, api_key):
+        row = workspace.api_keys.get()
+        client.post(page_of(ApiKey, "changelist"), {"action": "revoke", "_selected_action": [row.pk]})
+        row.refresh_from_db()
+        assert row.revoked_at is not None
+        assert row.revoked_at <= timezone.now()
+
+    def test_the_limit_of_a_workspace_holds_here_too(self, client, workspace, settings):
+        settings.WORKSPACE_API_KEYS = 1
+        provision.create_api_key(workspace)
+        answer = client.post(page_of(ApiKey, "add"), {"workspace": workspace.pk})
+        assert answer.status_code == 200
+        assert workspace.api_keys.count() == 1
+
+
+class TestBetaPasswords:
+    def test_a_new_one_is_shown_once(self, client):
+        answer = client.post(page_of(BetaPassword, "add"), {"label": "una prueba"}, follow=True)
+        secret = re.search(r"mostrar: ([\w-]+)", answer.content.decode())[1]
+        row = BetaPassword.objects.get(hash=beta.digest(secret))
+        shown = client.get(page_of(BetaPassword, "change", row.pk)).content.decode()
+        assert secret not in shown
+        assert row.hash not in shown
+
+    def test_revoking(self, client):
+        beta.create("por revocar")
+        row = BetaPassword.objects.get(label="por revocar")
+        client.post(page_of(BetaPassword, "changelist"), {"action": "revoke", "_selected_action": [row.pk]})
+        row.refresh_from_db()
+        assert row.revoked_at is not None
+
+
+def test_an_account_is_made_and_changed(client):
+    fields = {
+        "email": "nueva@example.com",
+        "usable_password": "true",
+        "password1": "tren-27-azul",
+        "password2": "tren-27-azul",
+    }
+    client.post(page_of(User, "add"), fields)
+    user = User.objects.get(email="nueva@example.com")
+    assert user.check_password("tren-27-azul")
+    assert client.get(page_of(User, "change", user.pk)).status_code == 200
+
+
+def test_pages_of_a_workspace_with_everything(client, workspace, api_key):
+    user = User.objects.create_user("socia@example.com")
+    workspace.memberships.create(user=user, role="owner")
+    workspace.agents.create(did="did:example:agent")
+    for row in (workspace, workspace.memberships.get(), workspace.api_keys.get(), workspace.agents.get()):
+        assert client.get(page_of(type(row), "change", row.pk)).status_code == 200
+
+
+def test_semantic_classes_are_checked(client, workspace):
+    fields = {
+        "name": workspace.name,
+        "semantic_classes": '{"doc": "open"}',
+        "memberships-TOTAL_FORMS": 0,
+        "memberships-INITIAL_FORMS": 0,
+    }
+    answer = client.post(page_of(type(workspace), "change", workspace.pk), fields)
+    assert "Debe ser un objeto" in answer.content.decode()

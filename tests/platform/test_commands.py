@@ -1,0 +1,200 @@
+"""The management commands: one JSON object on stdout, in the shapes of the contract; refusals in words."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth import authenticate
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from intramedial.accounts import beta
+from intramedial.accounts.models import BetaPassword, User
+from intramedial.workspaces import keys, provision
+from intramedial.workspaces.models import ApiKey, Trial, TrialAgent, Workspace
+from tests.server import ROOT, manage
+
+DID = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
+
+
+def run(*words):
+    """The object a command writes with --json, and nothing beside it."""
+    out = io.StringIO()
+    call_command(*words, "--json", stdout=out)
+    assert out.getvalue().count("\n") == 1
+    return json.loads(out.getvalue())
+
+
+class TestWorkspace:
+    def test_create(self):
+        made = run("workspace", "create", "Trenes")
+        assert set(made) == {"workspace", "apiKey"}
+        workspace = Workspace.objects.get(public_id=made["workspace"])
+        assert workspace.name == "Trenes"
+        assert workspace.public_id.startswith("ws_")
+        assert keys.well_formed(made["apiKey"])
+        assert workspace.api_keys.get().sha256 == keys.digest(made["apiKey"])
+
+    def test_a_name_of_nothing(self):
+        with pytest.raises(CommandError, match="1 to 200"):
+            run("workspace", "create", "  ")
+
+    def test_for_people_it_is_lines(self):
+        out = io.StringIO()
+        call_command("workspace", "create", "Trenes", stdout=out)
+        assert re.fullmatch(r"workspace: ws_\w+\napiKey: imk_\w+\n", out.getvalue())
+
+
+class TestApiKey:
+    def test_create(self, workspace):
+        made = run("apikey", "create", workspace.public_id)
+        assert set(made) == {"apiKey", "prefix"}
+        row = ApiKey.objects.get(prefix=made["prefix"])
+        assert (row.workspace, row.actor_did, row.read_only) == (workspace, None, False)
+
+    def test_create_bound_read_only_and_labelled(self, workspace):
+        options = ("--actor", DID, "--read-only", "--label", "robot")
+        row = ApiKey.objects.get(prefix=run("apikey", "create", workspace.public_id, *options)["prefix"])
+        assert (row.actor_did, row.read_only, row.label) == (DID, True, "robot")
+
+    def test_a_did_that_is_not_one(self, workspace):
+        with pytest.raises(CommandError):
+            run("apikey", "create", workspace.public_id, "--actor", "me")
+        assert not workspace.api_keys.exists()
+
+    def test_an_unknown_workspace(self):
+        with pytest.raises(CommandError, match="no workspace"):
+            run("apikey", "create", "ws_none")
+
+    def test_no_more_than_the_limit(self, workspace, settings):
+        settings.WORKSPACE_API_KEYS = 2
+        first = run("apikey", "create", workspace.public_id)
+        run("apikey", "create", workspace.public_id)
+        with pytest.raises(CommandError, match="2 keys in force"):
+            run("apikey", "create", workspace.public_id)
+        run("apikey", "revoke", first["prefix"])
+        run("apikey", "create", workspace.public_id)
+
+    def test_revoke_keeps_the_first_instant(self, workspace):
+        prefix = run("apikey", "create", workspace.public_id)["prefix"]
+        revoked = run("apikey", "revoke", prefix)
+        assert set(revoked) == {"prefix", "revokedAt"}
+        assert run("apikey", "revoke", prefix) == revoked
+        assert ApiKey.objects.get(prefix=prefix).revoked_at is not None
+
+    def test_revoke_takes_the_whole_key_and_never_repeats_it(self, workspace):
+        made = run("apikey", "create", workspace.public_id)
+        assert run("apikey", "revoke", made["apiKey"])["prefix"] == made["prefix"]
+
+    def test_revoke_an_unknown_one(self):
+        unknown = keys.make_key()
+        with pytest.raises(CommandError) as refused:
+            run("apikey", "revoke", unknown.secret)
+        assert unknown.secret not in str(refused.value)
+
+
+class TestBetaPassword:
+    def test_create(self):
+        made = run("betapassword", "create")
+        assert set(made) == {"betaPassword"}
+        row = BetaPassword.objects.get(hash=beta.digest(made["betaPassword"]))
+        assert (row.max_uses, row.uses, row.expires_at) == (None, 0, None)
+        assert made["betaPassword"] not in " ".join(str(value) for value in vars(row).values())
+
+    def test_create_with_everything(self):
+        options = ("--label", "prensa", "--max-uses", "3", "--expires", "2031-05-01")
+        row = BetaPassword.objects.get(
+            hash=beta.digest(run("betapassword", "create", *options)["betaPassword"])
+        )
+        assert (row.label, row.max_uses) == ("prensa", 3)
+        assert row.expires_at == datetime(2031, 5, 1, tzinfo=UTC)
+
+    @pytest.mark.parametrize("options", [("--max-uses", "0"), ("--max-uses", "x"), ("--expires", "tomorrow")])
+    def test_what_makes_no_sense(self, options):
+        with pytest.raises(CommandError):
+            run("betapassword", "create", *options)
+
+
+class TestAdmin:
+    def test_create(self):
+        made = run("admin", "create", "jefa@example.com")
+        assert set(made) == {"email", "password"}
+        user = authenticate(username=made["email"], password=made["password"])
+        assert isinstance(user, User)
+        assert user.is_superuser
+
+    def test_twice_however_it_is_written(self):
+        run("admin", "create", "una@example.com")
+        with pytest.raises(CommandError, match="already"):
+            run("admin", "create", "UNA@example.com")
+
+    def test_what_is_not_an_address(self):
+        with pytest.raises(CommandError, match="e-mail"):
+            run("admin", "create", "jefa")
+
+
+def test_signingkey_rotate_publishes_the_new_key():
+    from intramedial.receipts import signing
+
+    before = {key["kid"] for key in signing.jwks()["keys"]}
+    made = run("signingkey", "rotate")
+    assert set(made) == {"kid"}
+    assert made["kid"] not in before
+    assert {key["kid"] for key in signing.jwks()["keys"]} >= before | {made["kid"]}
+
+
+class TestPurge:
+    def trial(self, did, ends_in):
+        return Trial.objects.create(
+            did=did,
+            workspace=provision.create_workspace("trial"),
+            calls_limit=35,
+            expires_at=timezone.now() + ends_in,
+        )
+
+    def test_an_expired_trial_loses_its_workspace_and_stays_known(self):
+        expired = self.trial("did:example:expired", -timedelta(days=1))
+        TrialAgent.objects.create(trial=expired, did="did:example:second")
+        current = self.trial("did:example:current", timedelta(days=1))
+        assert provision.purge_trials() >= 1
+        expired.refresh_from_db()
+        current.refresh_from_db()
+        assert expired.workspace is None
+        assert current.workspace is not None
+        assert not TrialAgent.objects.filter(did="did:example:second").exists()
+
+    def test_an_adopted_workspace_stays(self):
+        adopted = self.trial("did:example:adopted", -timedelta(days=1))
+        user = User.objects.create_user("adopta@example.com")
+        adopted.workspace.memberships.create(user=user, role="owner")
+        provision.purge_trials()
+        adopted.refresh_from_db()
+        assert adopted.workspace is not None
+
+
+class TestAsAProgram:
+    def test_bootstrap_shows_each_secret_once_and_harms_nothing(self, tmp_path):
+        env = {"INTRAMEDIAL_DATA_DIR": str(tmp_path), "DATABASE_URL": ""}
+        first = json.loads(manage("bootstrap", "--json", env=env))
+        assert set(first) == {"adminEmail", "adminPassword", "betaPassword", "workspace", "apiKey"}
+        kept = {file.name: file.read_bytes() for file in (tmp_path / "keys").iterdir()}
+        assert json.loads(manage("bootstrap", "--json", env=env)) == {}
+        assert {file.name: file.read_bytes() for file in (tmp_path / "keys").iterdir()} == kept
+        again = manage("bootstrap", env=env)
+        assert not any(secret in again for secret in first.values())
+
+    def test_a_refusal_is_words_on_stderr_and_nothing_on_stdout(self):
+        done = subprocess.run(
+            [sys.executable, "manage.py", "apikey", "create", "ws_none", "--json"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert "There is no workspace 'ws_none'." in done.stderr
+        assert "Traceback" not in done.stderr
