@@ -1,3 +1,113 @@
 """Pages of coordination.lease."""
 
-urlpatterns: list = []
+import json
+import shlex
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from coordination import texts
+
+PREFIX = "/api/v1/acp/coordination"
+SAMPLE_RESOURCE = "lock:deploy/production"
+# The shape of a DID, for samples that a reader fills in.
+SAMPLE_DID = "did:key:z6Mk…"
+
+# What js/home.js imports, so that the browser fetches all of it at once; a test holds it to the imports.
+MODULES = tuple(
+    f"js/{name}.js"
+    for name in (
+        *("elements/countdown", "elements/json-editor", "elements/short-did"),
+        *("lanzar/answer", "lanzar/board", "lanzar/key-strip", "lanzar/operations", "lanzar/receipt-view"),
+        *("lanzar/request", "lanzar/signers"),
+        *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/http", "lib/json", "lib/keystore", "lib/live"),
+        *("lib/picture", "lib/receipt", "lib/signing", "lib/text", "lib/trial"),
+    )
+)
+
+
+def operations() -> dict[str, dict[str, Any]]:
+    """What can be launched, in the page's language: title, words, method, path, `sends` body or query, example, curl."""
+    both = {"resource": SAMPLE_RESOURCE, "actorDid": SAMPLE_DID}
+    found = {
+        "lease": {
+            "title": _("Pedir"),
+            "words": _("Pide un recurso para un agente. Si ya lo tiene, lo renueva."),
+            "method": "POST",
+            "path": f"{PREFIX}/lease",
+            "sends": "body",
+            "example": both,
+        },
+        "release": {
+            "title": _("Soltar"),
+            "words": _("Devuelve el recurso antes de que caduque. Suma confianza; dejar que caduque la resta."),
+            "method": "POST",
+            "path": f"{PREFIX}/release",
+            "sends": "body",
+            "example": both,
+        },
+        "wait": {
+            "title": _("Mirar"),
+            "words": _("Quién tiene qué, quién espera y en qué puesto. Sin resource, todo el espacio."),
+            "method": "GET",
+            "path": f"{PREFIX}/wait",
+            "sends": "query",
+            "example": {"resource": SAMPLE_RESOURCE},
+        },
+        "withdraw": {
+            "title": _("Retirarse"),
+            "words": _("Saca al agente de la cola del recurso. No cambia su confianza."),
+            "method": "DELETE",
+            "path": f"{PREFIX}/wait",
+            "sends": "query",
+            "example": both,
+        },
+    }
+    for operation in found.values():
+        operation["curl"] = curl(operation)
+    return found
+
+
+def curl(operation: dict[str, Any]) -> str:
+    """An operation's example as a command for a POSIX shell, with the API key of a workspace."""
+    address = shlex.quote(settings.BASE_URL + operation["path"])
+    key = '-H "Authorization: Bearer $INTRAMEDIAL_API_KEY"'
+    if operation["sends"] == "body":
+        body = shlex.quote(json.dumps(operation["example"], ensure_ascii=False))
+        parts = [f"curl -sS {address}", key, "-H 'Content-Type: application/json'", f"-d {body}"]
+    else:
+        query = [f"--data-urlencode {shlex.quote(f'{k}={v}')}" for k, v in operation["example"].items()]
+        parts = [f"curl -sS -G -X {operation['method']} {address}", key, *query]
+    return " \\\n  ".join(parts)
+
+
+def limits() -> dict[str, int]:
+    """The figures that the page's scripts draw with."""
+    return {
+        "leaseTtlMs": settings.LEASE_TTL_MS,
+        "stampedeBaseMs": settings.STAMPEDE_BASE_MS,
+        "stampedeCapMs": settings.STAMPEDE_CAP_MS,
+        "trialAgents": settings.TRIAL_AGENTS,
+    }
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """The module page: what a lease is, Lanzar, and the live board of the visitor's trial."""
+    seconds = settings.LEASE_TTL_MS / 1000
+    context = {
+        "lease_seconds": int(seconds) if seconds.is_integer() else seconds,
+        "operations": operations(),
+        "texts": texts.ALL,
+        "limits": limits(),
+        "modules": MODULES,
+    }
+    return render(request, "home.html", context)
+
+
+urlpatterns = [path("", home, name="home")]

@@ -1,0 +1,264 @@
+"""The words that the module page's scripts show. One catalogue with the templates' words; keys are the scripts'."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+Texts = dict[str, Any]
+
+KEY: Texts = {
+    "key_none": _("Sin clave: la primera vez que lances se crea una en este navegador."),
+    "key_creating": _("Creando y registrando tu clave…"),
+    "key_label": _("Tu clave"),
+    "key_expired": _("caducada"),
+    "calls_left": _("{left} de {of}"),
+    "expires_in": _("caduca en {in}"),
+    "ask_beta": _("Pedir acceso a la beta"),
+    "forget_confirm": _(
+        "¿Olvidar la clave? No se puede recuperar ni exportar: vive solo en este navegador. "
+        "Lo que tenga concedido seguirá su plazo hasta caducar."
+    ),
+    "unable_insecure": _("Esta página no se sirve por HTTPS y el navegador no da claves."),
+    "unable_no_ed25519": _("Este navegador no sabe firmar con Ed25519."),
+    "signs_as": _("Firma"),
+    "add_agent": _("Añadir otro agente"),
+    "agent_name": _("Agente {letter}"),
+}
+
+EDITOR: Texts = {
+    "json_wrong": _("No se ha enviado: el JSON tiene un error."),
+    "json_where": _("Línea {line}, columna {column}:"),
+    "json_not_object": _("Tiene que ser un objeto, entre llaves."),
+    "json_after_end": _("sobra texto después del final."),
+    "json_cut_short": _("se acaba antes de tiempo."),
+    "json_no_value": _("aquí va un valor: texto entre comillas, número, true, false, null, [ o {."),
+    "json_single_quotes": _("el texto va entre comillas dobles."),
+    "json_too_deep": _("hay demasiados niveles."),
+    "json_trailing_comma": _("sobra la coma anterior."),
+    "json_no_name": _("aquí va el nombre de un campo, entre comillas dobles."),
+    "json_duplicate": _("este campo ya está."),
+    "json_no_colon": _("faltan los dos puntos después del nombre."),
+    "json_no_comma": _("falta una coma o el cierre."),
+    "json_open_string": _("faltan las comillas de cierre."),
+    "json_control": _("hay un carácter de control dentro del texto."),
+    "json_bad_escape": _("esta secuencia con \\ no existe."),
+}
+
+ANSWER: Texts = {
+    "copy": _("Copiar"),
+    "copied": _("Copiado"),
+    "token": _("testigo {token}"),
+    "times": _("Tiempos"),
+    "time_sign": _("firmar"),
+    "time_network": _("red y servidor"),
+    "time_verify": _("comprobar"),
+    "answer_json": _("Cuerpo de la respuesta, en JSON"),
+    "mend": _("Cómo arreglarlo:"),
+    "mend_again": _("Lanzar otra vez"),
+    "mend_name_signer": _("Poner el DID que firma y lanzar"),
+    "mend_new_key": _("Olvidarla, crear otra y lanzar"),
+    "out_granted": _("Concedido"),
+    "out_renewed": _("Renovado"),
+    "out_lease_held": _("Rechazado: está concedido"),
+    "out_deadlock": _("Rechazado: sería un interbloqueo"),
+    "out_released": _("Devuelto"),
+    "out_stale_lease": _("Rechazado: esa concesión ya no vale"),
+    "out_not_held": _("Rechazado: no lo tiene"),
+    "out_picture": _("El cuadro de espera"),
+    "out_withdrawn": _("Fuera de la cola"),
+    "out_not_queued": _("No estaba en la cola"),
+    "say_granted": _("El testigo {token} de {resource} es tuyo hasta las {until}."),
+    "say_renewed": _("Sigues con el testigo {token} de {resource}, ahora hasta las {until}."),
+    "say_held_queued": _("Lo tiene {holder}. Estás en el puesto {place} de la cola; vuelve a pedirlo en {in}."),
+    "say_held_not_queued": _("Lo tiene {holder} y no has entrado en la cola; vuelve a pedirlo en {in}."),
+    "say_offered_queued": _("Se le ofrece a {holder}. Estás en el puesto {place} de la cola; vuelve a pedirlo en {in}."),
+    "say_offered_not_queued": _("Se le ofrece a {holder} y no has entrado en la cola; vuelve a pedirlo en {in}."),
+    "say_deadlock": _("{holder} espera {waitingOn}, que depende de ti. Si esperaras, nadie avanzaría."),
+    "say_released": _("Has devuelto {resource}. Confianza: {score} (+{delta})."),
+    "say_stale_lease": _("El leaseId no es el de una concesión en vigor de este agente. No ha cambiado nada."),
+    "say_not_held": _("Este agente no tiene el recurso ahora mismo. No ha cambiado nada."),
+    "say_picture": _("Titulares: {holders}. En espera: {waits}. Interbloqueos: {deadlocks}."),
+    "say_withdrawn": _("El agente ha dejado la cola; su confianza no cambia."),
+    "say_not_queued": _("No había nada que retirar y no ha cambiado nada."),
+}
+
+RECEIPT: Texts = {
+    "receipt": _("Recibo"),
+    "receipt_missing": _("Esta vez no se pudo firmar el recibo. La concesión vale igual."),
+    "receipt_ok": {
+        "one": _("Se cumple la única comprobación, hecha en tu navegador."),
+        "other": _("Se cumplen las {n} comprobaciones, hechas en tu navegador."),
+    },
+    "receipt_bad": {
+        "one": _("No se cumple 1 de las {of} comprobaciones."),
+        "other": _("No se cumplen {n} de las {of} comprobaciones."),
+    },
+    "receipt_said_ok": _("Recibo verificado."),
+    "receipt_said_bad": _("El recibo no se verifica."),
+    "receipt_facts": _("Lo que dice el recibo"),
+    "receipt_raw": _("El recibo tal cual (JWS)"),
+    "verified": _("Verificado"),
+    "not_verified": _("No verificado"),
+    "holds": _("se cumple"),
+    "fails": _("no se cumple"),
+    "unreadable": _("Ya no se puede leer."),
+    "change_byte": _("Cambiar un byte"),
+    "restore_byte": _("Devolver el byte a su sitio"),
+    "download": _("Descargar"),
+    "check_key": _("Clave publicada"),
+    "check_key_ok": _("{kid} está en {url} y es la huella de esa clave."),
+    "check_key_bad": _("{kid} no está en {url}, o no es la huella de esa clave."),
+    "check_signature": _("Firma"),
+    "check_signature_ok": _("La firma Ed25519 cubre cada byte del recibo."),
+    "check_signature_bad": _("La firma Ed25519 no corresponde a estos bytes."),
+    "check_issuer": _("Emisor"),
+    "check_issuer_ok": _("Lo emite {found}, el servicio de esta página."),
+    "check_issuer_bad": _("Dice que lo emite {found}; esperábamos {expected}."),
+    "check_request": _("Petición"),
+    "check_request_ok": _("El resumen de la petición es el de los bytes que enviaste."),
+    "check_request_bad": _("El resumen es {found}; el de lo que enviaste, {expected}."),
+    "check_result": _("Resultado"),
+    "check_result_ok": _("El resultado firmado es el mismo que recibiste."),
+    "check_result_bad": _("El resultado firmado no es el que recibiste."),
+    "fact_outcome": _("Qué"),
+    "fact_token": _("Testigo"),
+    "fact_agent": _("Agente"),
+    "fact_auth": _("Identificado por"),
+    "fact_issued": _("Cuándo"),
+    "fact_request": _("Petición"),
+    "fact_issuer": _("Emisor"),
+    "fact_workspace": _("Espacio"),
+    "auth_signature": _("su propia firma"),
+    "auth_agent_key": _("la clave de API del agente"),
+    "auth_workspace_key": _("la clave de API del espacio"),
+}
+
+BOARD: Texts = {
+    "live_off": _("Sin conectar"),
+    "live_connecting": _("Conectando…"),
+    "live_live": _("En vivo"),
+    "live_reconnecting": _("Reconectando · datos de hace {age}"),
+    "board_empty": _("Nadie tiene nada ahora mismo. Pide un recurso y lo verás aquí, con su cuenta atrás."),
+    "board_free": _("Libre"),
+    "board_offered": _("Libre, ofrecido al primero de la cola"),
+    "board_left": _("quedan"),
+    "board_claim": _("ofrecido, le quedan"),
+    "board_again": _("vuelve a pedir en {in}"),
+    "board_log": _("Lo último"),
+    "place": _("Puesto {place}"),
+    "mode_exclusive": _("exclusivo"),
+    "mode_shared": _("compartido"),
+    "deadlocks": {"one": _("Un interbloqueo evitado"), "other": _("{n} interbloqueos evitados")},
+    "deadlock_asked": _("pidió"),
+    "deadlock_waits": _("lo tiene y espera"),
+    "deadlock_refused": _("Rechazado a las {at} antes de entrar en la cola."),
+    "event_granted": _("Concedido"),
+    "event_renewed": _("Renovado"),
+    "event_released": _("Devuelto"),
+    "event_expired": _("Caducado"),
+    "event_queued": _("En cola"),
+    "event_withdrawn": _("Se retira de"),
+    "event_lapsed": _("Pierde el puesto en"),
+    "event_offered": _("Ofrecido"),
+    "event_deadlock": _("Interbloqueo evitado en"),
+}
+
+
+def _problem(reason: str, what: Any, why: Any, mend: Any) -> Texts:
+    return {f"problem_{reason}": what, f"problem_{reason}_why": why, f"problem_{reason}_mend": mend}
+
+
+PROBLEMS: Texts = {
+    **_problem(
+        "malformed_json",
+        _("El JSON no se entiende."),
+        _("El servidor lo lee al pie de la letra: sin campos repetidos, sin NaN y en UTF-8."),
+        _("corrige lo que está marcado y lanza otra vez."),
+    ),
+    **_problem(
+        "invalid_request",
+        _("La petición no es válida."),
+        _("El JSON está bien escrito, pero falta algún campo o alguno no tiene la forma que debe."),
+        _("mira los campos marcados en el editor."),
+    ),
+    **_problem(
+        "actor_mismatch",
+        _("No puedes hablar por ese agente."),
+        _("La petición va firmada con tu clave, que solo puede nombrar a su propio DID."),
+        _("pon en actorDid el DID que firma."),
+    ),
+    **_problem(
+        "bad_signature",
+        _("La firma no se ha aceptado."),
+        _("O la petición cambió por el camino, o la hora de tu equipo está muy lejos de la del servidor."),
+        _("pon en hora el reloj, recarga la página y lanza otra vez."),
+    ),
+    **_problem(
+        "replayed",
+        _("Esta petición firmada ya se usó."),
+        _("Cada firma vale una sola vez, para que nadie pueda repetirla."),
+        _("lanza otra vez y se firmará de nuevo."),
+    ),
+    **_problem(
+        "unauthenticated",
+        _("El servidor no reconoce esta clave."),
+        _("La prueba a la que pertenecía ya no existe."),
+        _("olvida la clave y lanza: se creará otra."),
+    ),
+    **_problem(
+        "trial_exhausted",
+        _("Has usado todas las llamadas de prueba."),
+        _("Cada clave de prueba tiene un número fijo de llamadas; lo concedido sigue su plazo."),
+        _("con la beta no hay tope: pídenosla."),
+    ),
+    **_problem(
+        "trial_expired",
+        _("Tu clave de prueba ha caducado."),
+        _("Las claves de prueba duran unos días y no se alargan."),
+        _("olvídala y crea otra."),
+    ),
+    **_problem(
+        "rate_limited",
+        _("Has llegado a un límite."),
+        _("Hay topes de claves nuevas por dirección y de recursos por espacio de prueba."),
+        _("espera un poco o suelta algo de lo que tienes."),
+    ),
+    **_problem(
+        "authority_unavailable",
+        _("La autoridad no contesta."),
+        _("No ha podido guardar la decisión y, sin guardarla, no concede nada."),
+        _("espera un segundo y lanza otra vez."),
+    ),
+    **_problem(
+        "too_large",
+        _("La petición es demasiado grande."),
+        _("El cuerpo tiene un tamaño máximo."),
+        _("acórtala y lanza otra vez."),
+    ),
+    **_problem(
+        "unreachable",
+        _("No se ha podido llegar al servidor."),
+        _("O no hay red, o el servidor no está en marcha. No sabemos si la petición llegó."),
+        _("lanza otra vez: pedir lo que ya tienes solo lo renueva."),
+    ),
+    **_problem(
+        "unable_insecure",
+        _("El navegador no da claves a esta página."),
+        _("Solo lo hace en páginas servidas por HTTPS o desde este mismo equipo."),
+        _("abre la página por HTTPS, o usa curl con una clave de API."),
+    ),
+    **_problem(
+        "unable_no_ed25519",
+        _("Este navegador no sabe firmar con Ed25519."),
+        _("La firma se hace con WebCrypto para que la clave no salga del navegador, y aquí le falta ese algoritmo."),
+        _("actualízalo (Chrome 137, Firefox 129, Safari 17 o posteriores), o usa curl con una clave de API."),
+    ),
+    **_problem(
+        "unknown",
+        _("La respuesta no es la que esperábamos."),
+        _("El servidor ha contestado algo que esta página no conoce."),
+        _("mira la respuesta tal como llegó, aquí debajo."),
+    ),
+}
+
+ALL: Texts = {**KEY, **EDITOR, **ANSWER, **RECEIPT, **BOARD, **PROBLEMS}

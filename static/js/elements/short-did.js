@@ -1,0 +1,31 @@
+// <short-did value="did:…" [name="…"]>: a DID shortened in the middle. The whole of it is the tooltip; a click copies it.
+
+import { shorten } from "../lib/did.js";
+import { h } from "../lib/dom.js";
+import { t } from "../lib/text.js";
+
+class ShortDid extends HTMLElement {
+  static observedAttributes = ["value"];
+
+  connectedCallback() {
+    this.#render();
+  }
+
+  attributeChangedCallback() {
+    if (this.isConnected) this.#render();
+  }
+
+  #render() {
+    const did = this.getAttribute("value");
+    const short = shorten(did.replace(/^did:key:/, ""), 6, 5);
+    const button = h("button", { type: "button", title: `${did}\n${t("copy")}` }, short);
+    button.addEventListener("click", async () => {
+      await navigator.clipboard?.writeText(did);
+      button.textContent = t("copied");
+      setTimeout(() => (button.textContent = short), 1200);
+    });
+    this.replaceChildren(button);
+  }
+}
+
+customElements.define("short-did", ShortDid);

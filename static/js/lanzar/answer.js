@@ -1,0 +1,124 @@
+// The right side: what the authority said, in words and as it came, how long it took, and the receipt.
+
+import { h, icon, part } from "../lib/dom.js";
+import { clockTime, duration, has, number, t } from "../lib/text.js";
+import { receiptView } from "./receipt-view.js";
+
+export class AnswerView {
+  /** @param {Record<string, () => void>} mends what one click can put right, by name */
+  constructor(root, mends) {
+    this.root = root;
+    this.body = part(root, "answer-body");
+    this.start = [...this.body.childNodes];
+    this.mends = mends;
+  }
+
+  clear() {
+    this.body.replaceChildren(...this.start);
+  }
+
+  working(step) {
+    this.root.setAttribute("aria-busy", "true");
+    this.body.dataset.step = step;
+  }
+
+  /** Shows an answer of the authority; gives the sentence that sums it up. */
+  show(answer, context, verification) {
+    const outcome = outcomeOf(answer, context.operation);
+    const sentence = this.#sentence(answer.body, outcome, context);
+    const { receipt } = answer.body;
+    this.#put(
+      verdict(answer.body.ok, t(`out_${outcome}`), sentence),
+      times(answer, verification?.time),
+      raw(answer),
+      receipt && receiptView(receipt, context.expected, verification),
+      "receipt" in answer.body && !receipt && h("p", { class: "quiet" }, t("receipt_missing")),
+    );
+    return `${t(`out_${outcome}`)}. ${sentence}`;
+  }
+
+  /** Shows a problem (RFC 9457) or one that never reached the server; gives the sentence that sums it up. */
+  problem(reason, answer = null) {
+    const known = has(`problem_${reason}`) ? reason : "unknown";
+    const what = t(`problem_${known}`);
+    const mend = { actor_mismatch: "name_signer", trial_expired: "new_key", unreachable: "again", authority_unavailable: "again", replayed: "again" }[reason];
+    this.#put(
+      verdict(false, what, t(`problem_${known}_why`)),
+      h("p", { class: "mend" }, h("b", {}, t("mend")), " ", t(`problem_${known}_mend`)),
+      mend && h("p", {}, h("button", { type: "button", class: "button", onclick: this.mends[mend] }, icon("again"), t(`mend_${mend}`))),
+      reason === "trial_exhausted" && h("p", {}, h("a", { class: "button", href: "mailto:preview@intramedial.com" }, icon("mail"), t("ask_beta"))),
+      answer && times(answer),
+      answer?.body && raw(answer),
+    );
+    return `${what} ${t(`problem_${known}_mend`)}`;
+  }
+
+  #put(...children) {
+    this.root.removeAttribute("aria-busy");
+    delete this.body.dataset.step;
+    this.body.replaceChildren(...children.filter(Boolean));
+  }
+
+  #sentence(body, outcome, { names }) {
+    const lease = body.lease ?? body.released ?? {};
+    const values = { ...lease, token: lease.fencingToken && number(lease.fencingToken) };
+    if (lease.expiresAt) values.until = clockTime(lease.expiresAt);
+    if (body.holder) values.holder = names(body.holder);
+    if (body.waitingOn) values.waitingOn = body.waitingOn;
+    if (body.trust) Object.assign(values, { score: number(body.trust.score, 1), delta: number(body.trust.delta, 1) });
+    if (outcome === "lease_held") {
+      const form = `${body.offered ? "offered" : "held"}_${body.queued ? "queued" : "not_queued"}`;
+      const wait = body.stampede?.waitMs;
+      return t(`say_${form}`, { ...values, place: body.position, in: wait === undefined ? "" : duration(wait), until: body.keptUntil && clockTime(body.keptUntil) });
+    }
+    if (outcome === "picture") {
+      return t("say_picture", { holders: number(body.holders.length), waits: number(body.queue.length), deadlocks: number(body.deadlocks.length) });
+    }
+    return t(`say_${outcome}`, values);
+  }
+}
+
+function outcomeOf({ body }, operation) {
+  if (body.reason) return body.reason;
+  if (body.lease) return body.lease.renewed ? "renewed" : "granted";
+  if (body.released) return "released";
+  if (operation === "wait") return "picture";
+  return body.withdrawn ? "withdrawn" : "not_queued";
+}
+
+const verdict = (ok, title, sentence) =>
+  h("div", { class: `verdict ${ok ? "is-go" : "is-stop"}`, "data-ok": String(Boolean(ok)) }, icon(ok ? "signal-go" : "signal-stop"), h("strong", {}, title), h("p", {}, sentence));
+
+function times({ status, times: { sign, network } }, verifying) {
+  const steps = [
+    [sign, t("time_sign")],
+    [network, t("time_network")],
+    ...(verifying === undefined ? [] : [[verifying, t("time_verify")]]),
+  ];
+  return h(
+    "ol",
+    { class: "line-map", "aria-label": t("times") },
+    steps.map(([ms, words]) => h("li", {}, h("b", {}, duration(ms)), words)),
+    h("li", {}, h("b", {}, "HTTP"), String(status)),
+  );
+}
+
+/** The body as it came, its receipt folded away since it is shown below. */
+function raw({ body }) {
+  const { receipt, ...rest } = body;
+  const text = JSON.stringify(receipt ? { ...rest, receipt: { id: receipt.id, kid: receipt.kid, jws: `${receipt.jws.slice(0, 18)}…` } } : body, null, 2);
+  return h(
+    "div",
+    { class: "code wraps" },
+    h("pre", { tabindex: "0", "data-part": "answer-json", "aria-label": t("answer_json") }, coloured(text)),
+    h("copy-button", { "data-label": t("copy"), "data-done": t("copied"), "data-copy": JSON.stringify(body, null, 2) }),
+  );
+}
+
+/** Names and punctuation set back, values in full ink. */
+function coloured(text) {
+  return text.split(/("(?:[^"\\]|\\.)*"(?=:)|[{}[\],:](?=\s|$))/).map((piece, index) => {
+    if (index % 2 === 0) return piece;
+    return h("span", { class: piece.startsWith('"') ? "k" : "p" }, piece);
+  });
+}

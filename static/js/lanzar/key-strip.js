@@ -1,0 +1,37 @@
+// The key strip: what state the visitor's key is in, what is left of it, and forgetting it.
+
+import "../elements/short-did.js";
+import { h, icon, part } from "../lib/dom.js";
+import { serverNow } from "../lib/clock.js";
+import { duration, number, t } from "../lib/text.js";
+
+export class KeyStrip {
+  constructor(root, trial, onForget) {
+    this.root = root;
+    this.trial = trial;
+    this.words = part(root, "key-words");
+    this.forget = part(root, "forget");
+    this.forget.addEventListener("click", () => confirm(t("forget_confirm")) && onForget());
+    trial.addEventListener("change", () => this.show());
+    this.show();
+  }
+
+  show() {
+    const { state } = this.trial;
+    this.root.dataset.state = state;
+    this.forget.hidden = !this.trial.identities.length || state === "creating";
+    this.words.replaceChildren(...this.#say(state));
+  }
+
+  #say(state) {
+    if (state === "unable") return [icon("cross", "is-stop"), ` ${t(`unable_${this.trial.problem}`)}`];
+    if (state === "none" || state === "creating") return [t(`key_${state}`)];
+    const did = h("short-did", { value: this.trial.identities[0].did });
+    const left = h("strong", {}, t("calls_left", { left: number(this.trial.callsLeft), of: number(this.trial.callsLimit) }));
+    if (state === "expired") return [t("key_label"), " ", did, " · ", h("strong", {}, t("key_expired"))];
+    const end = t("expires_in", { in: duration(Date.parse(this.trial.expiresAt) - serverNow()) });
+    const parts = [t("key_label"), " ", did, " · ", left, ` · ${end}`];
+    if (state === "exhausted") parts.push(" · ", h("a", { href: "mailto:preview@intramedial.com" }, t("ask_beta")));
+    return parts;
+  }
+}

@@ -1,0 +1,74 @@
+// Who signs: the agents of this trial, each with a key of its own. One is enough to be granted; it takes two to be
+// refused.
+
+import { h, icon } from "../lib/dom.js";
+import { data, t } from "../lib/text.js";
+import { Refused } from "../lib/trial.js";
+
+const { trialAgents } = data("limits");
+const letter = (index) => String.fromCharCode(65 + index);
+
+export class Signers {
+  #chosen = 0;
+
+  /** @param {(did: string) => void} onChoose told the DID that signs from now on */
+  constructor(root, trial, onChoose) {
+    this.root = root;
+    this.trial = trial;
+    this.onChoose = onChoose;
+    this.show();
+  }
+
+  get chosen() {
+    return this.trial.identities[this.#chosen];
+  }
+
+  /** "Agente A" for an agent of this trial, else an empty text. */
+  nameOf(did) {
+    const index = this.trial.identities.findIndex((identity) => identity.did === did);
+    return index < 0 ? "" : t("agent_name", { letter: letter(index) });
+  }
+
+  show() {
+    const { identities } = this.trial;
+    this.#chosen = Math.min(this.#chosen, Math.max(0, identities.length - 1));
+    this.root.hidden = identities.length === 0;
+    if (!identities.length) return;
+    const add = h("button", { type: "button", class: "link-button", onclick: () => this.#add() }, t("add_agent"));
+    this.root.replaceChildren(
+      h(
+        "fieldset",
+        { class: "signers" },
+        h("legend", {}, t("signs_as")),
+        identities.map((identity, index) =>
+          h(
+            "label",
+            {},
+            h("input", { type: "radio", name: "signer", value: index, checked: index === this.#chosen, onchange: () => this.#choose(index) }),
+            h("span", {}, letter(index)),
+          ),
+        ),
+        identities.length < trialAgents && add,
+      ),
+      h("p", { class: "signer-error quiet", role: "status" }),
+    );
+    this.onChoose(this.chosen.did);
+  }
+
+  #choose(index) {
+    this.#chosen = index;
+    this.onChoose(this.chosen.did);
+  }
+
+  async #add() {
+    try {
+      await this.trial.addAgent();
+      this.#chosen = this.trial.identities.length - 1;
+      this.show();
+      this.root.querySelector("input:checked").focus();
+    } catch (error) {
+      const words = error instanceof Refused ? (error.answer.body?.detail ?? t("problem_unknown")) : t("problem_unreachable");
+      this.root.querySelector(".signer-error").replaceChildren(icon("cross", "is-stop"), ` ${words}`);
+    }
+  }
+}

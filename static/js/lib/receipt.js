@@ -1,0 +1,103 @@
+// Receipts are compact JWS (RFC 7515), EdDSA with Ed25519 (RFC 8037), and are checked here with the published
+// keys alone. A check is {id, ok, values}; `values` fill the words that say what was compared.
+
+import { base64url, fromBase64url, sha256, utf8 } from "./bytes.js";
+
+const KEYS = "/.well-known/jwks.json";
+const TYPE = "intramedial-receipt+jwt";
+let published = null;
+
+/** The three parts of a JWS; header and claims are null where they do not decode. */
+export function decode(jws) {
+  const [header, payload, signature, ...more] = jws.split(".");
+  const json = (text) => {
+    try {
+      return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(fromBase64url(text)));
+    } catch {
+      return null;
+    }
+  };
+  const whole = signature !== undefined && more.length === 0;
+  return { whole, header: whole ? json(header) : null, claims: whole ? json(payload) : null };
+}
+
+/**
+ * Checks a receipt.
+ * @param {string} jws
+ * @param {{issuer: string, kid?: string, digest?: string, answer?: object}} expected what was sent and answered, where known
+ * @returns {Promise<{ok: boolean, header, claims, checks: {id: string, ok: boolean, values: object}[]}>}
+ */
+export async function verify(jws, expected) {
+  const { header, claims } = decode(jws);
+  const checks = [];
+  const check = (id, ok, values = {}) => checks.push({ id, ok: Boolean(ok), values });
+
+  const key = await publishedKey(header?.kid);
+  const thumbprint = key ? await jwkThumbprint(key) : null;
+  check("key", key && thumbprint === header.kid && (expected.kid ?? header.kid) === header.kid, {
+    kid: header?.kid ?? "",
+    url: expected.issuer + KEYS,
+  });
+  const proper = header?.alg === "EdDSA" && header?.typ === TYPE;
+  check("signature", proper && key && (await signatureHolds(jws, key)));
+  check("issuer", claims?.iss === expected.issuer, { found: String(claims?.iss), expected: expected.issuer });
+  if (expected.digest) {
+    const found = claims?.request?.digest;
+    check("request", found === expected.digest, { found: String(found), expected: expected.digest });
+  }
+  if (expected.answer) {
+    const { receipt: _, ...rest } = expected.answer;
+    check("result", same(claims?.result, rest));
+  }
+  return { ok: checks.every((entry) => entry.ok), header, claims, checks };
+}
+
+async function publishedKey(kid) {
+  const find = () => published?.find((key) => key.kid === kid && key.kty === "OKP" && key.crv === "Ed25519");
+  // A key is published before it signs, so one that is not known yet is worth one look.
+  if (!find()) {
+    try {
+      const response = await fetch(KEYS, { cache: "no-cache", credentials: "omit" });
+      published = (await response.json()).keys;
+    } catch {
+      published = null;
+    }
+  }
+  return find() ?? null;
+}
+
+/** RFC 7638: the required members in alphabetical order. */
+const jwkThumbprint = async ({ crv, kty, x }) => base64url(await sha256(utf8(JSON.stringify({ crv, kty, x }))));
+
+async function signatureHolds(jws, { crv, kty, x }) {
+  try {
+    const [header, payload, signature] = jws.split(".");
+    const key = await crypto.subtle.importKey("jwk", { crv, kty, x }, "Ed25519", false, ["verify"]);
+    return await crypto.subtle.verify("Ed25519", key, fromBase64url(signature), utf8(`${header}.${payload}`));
+  } catch {
+    return false;
+  }
+}
+
+/** Equal as JSON values: members in any order, numbers by value. */
+export function same(a, b) {
+  if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return a === b;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && same(a[name], b[name]));
+}
+
+/**
+ * The same receipt with one byte of its claims changed: a digit of the fencing token where there is one, else of
+ * the instant it was issued, so that the forgery still reads like a receipt.
+ */
+export function changeOneByte(jws) {
+  const [header, payload, signature] = jws.split(".");
+  const bytes = fromBase64url(payload);
+  const text = new TextDecoder("latin1").decode(bytes);
+  const found = /"fencingToken":\d*(\d)|"iat":\d*(\d)/.exec(text);
+  const place = found ? found.index + found[0].length - 1 : bytes.length - 2;
+  const digit = bytes[place] - 48;
+  bytes[place] = 48 + ((digit + 1) % 10 || 1);
+  return [header, base64url(bytes), signature].join(".");
+}

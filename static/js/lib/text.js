@@ -1,0 +1,45 @@
+// The page's words. They come from the server in the page's language, as JSON in an inert script element, so that
+// one catalogue serves templates and scripts.
+
+const island = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "{}");
+const texts = island("texts");
+export const data = island;
+export const language = document.documentElement.lang || "es";
+const plural = new Intl.PluralRules(language);
+
+/** The text `key`, `{name}` replaced by `values.name`. A text with plural forms is chosen by `values.n`. */
+export function t(key, values = {}) {
+  let text = texts[key] ?? key;
+  if (typeof text === "object") text = text[plural.select(values.n)] ?? text.other;
+  return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+export const has = (key) => key in texts;
+
+const numbers = new Map();
+
+export function number(value, digits = 0) {
+  if (!numbers.has(digits)) {
+    numbers.set(
+      digits,
+      new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+    );
+  }
+  return numbers.get(digits).format(value);
+}
+
+/** Milliseconds as people read them: 0,4 ms · 12 ms · 1,2 s. */
+export function duration(ms) {
+  if (ms < 10) return `${number(ms, 1)} ms`;
+  if (ms < 1000) return `${number(Math.round(ms))} ms`;
+  if (ms < 60_000) return `${number(ms / 1000, 1)} s`;
+  if (ms < 3_600_000) return `${number(Math.floor(ms / 60_000))} min`;
+  if (ms < 86_400_000) return `${number(Math.floor(ms / 3_600_000))} h`;
+  return `${number(Math.floor(ms / 86_400_000))} d`;
+}
+
+const clockFormat = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const instantFormat = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
+
+export const clockTime = (instant) => clockFormat.format(new Date(instant));
+export const instant = (value) => instantFormat.format(new Date(value));

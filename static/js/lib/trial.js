@@ -1,0 +1,144 @@
+// The visitor's trial: one key, some calls, some days. States: none → creating → active → exhausted → expired,
+// and unable where the browser cannot make a key.
+
+import { serverNow } from "./clock.js";
+import { send } from "./http.js";
+import { KeyStore, makeKey } from "./keystore.js";
+
+const PREFIX = "/api/v1/trial";
+
+/** The service refused; `answer` is what it said. */
+export class Refused extends Error {
+  constructor(answer) {
+    super(answer.body?.reason ?? `status ${answer.status}`);
+    this.answer = answer;
+  }
+}
+
+/** Fires `change` whenever its state or its figures do. */
+export class Trial extends EventTarget {
+  #store = new KeyStore();
+  #record = null;
+  #creating = null;
+  #problem = null;
+
+  constructor(baseUrl) {
+    super();
+    this.baseUrl = baseUrl;
+  }
+
+  get state() {
+    if (this.#problem) return "unable";
+    if (this.#creating) return "creating";
+    if (!this.#record) return "none";
+    if (this.#record.expired || Date.parse(this.#record.expiresAt) <= serverNow()) return "expired";
+    return this.callsLeft <= 0 ? "exhausted" : "active";
+  }
+
+  /** Why the state is `unable`. */
+  get problem() {
+    return this.#problem;
+  }
+
+  /** The keys of this trial, the first one its own. */
+  get identities() {
+    return this.#record?.identities ?? [];
+  }
+
+  get callsLimit() {
+    return this.#record?.callsLimit ?? 0;
+  }
+
+  get callsLeft() {
+    return Math.max(0, this.callsLimit - (this.#record?.callsUsed ?? 0));
+  }
+
+  get expiresAt() {
+    return this.#record?.expiresAt;
+  }
+
+  async load() {
+    this.#record = await this.#store.load();
+    this.#changed();
+  }
+
+  /** The trial's own identity; at the first call makes the key and registers it. */
+  async ensure() {
+    if (!this.#record) {
+      this.#creating ??= this.#create().finally(() => {
+        this.#creating = null;
+        this.#changed();
+      });
+      this.#changed();
+      await this.#creating;
+    }
+    return this.identities[0];
+  }
+
+  async #create() {
+    let identity;
+    try {
+      identity = await makeKey();
+    } catch (error) {
+      this.#problem = error.reason;
+      throw error;
+    }
+    const answer = await this.#post("/keys", { did: identity.did }, identity);
+    this.#record = { identities: [identity], ...figures(answer.body) };
+    await this.#store.save(this.#record);
+  }
+
+  /** Another agent of the same trial, with a proof that its key is ours: the new key signs the same registration. */
+  async addAgent() {
+    const [own] = this.identities;
+    const identity = await makeKey();
+    await this.#post("/agents", { did: identity.did }, own);
+    this.#record = { ...this.#record, identities: [...this.identities, identity] };
+    await this.#store.save(this.#record);
+    this.#changed();
+    return identity;
+  }
+
+  /** A one-time ticket for the live socket. */
+  async ticket() {
+    const answer = await this.#post("/ticket", {}, this.identities[0]);
+    return answer.body.ticket;
+  }
+
+  async #post(path, body, identity) {
+    const request = { method: "POST", path: PREFIX + path, body: JSON.stringify(body) };
+    const answer = await send(this.baseUrl, request, identity);
+    if (answer.status >= 300) {
+      this.note(answer);
+      throw new Refused(answer);
+    }
+    return answer;
+  }
+
+  /** Takes up what an answer says of the calls left (RateLimit, an IETF draft) and of the trial's end. */
+  note(answer) {
+    if (!this.#record) return;
+    const left = /;\s*r=(\d+)/.exec(answer.headers.get("ratelimit") ?? "");
+    const reason = answer.body?.reason;
+    const record = { ...this.#record };
+    if (left) record.callsUsed = record.callsLimit - Number(left[1]);
+    if (reason === "trial_exhausted") record.callsUsed = record.callsLimit;
+    if (reason === "trial_expired") record.expired = true;
+    this.#record = record;
+    this.#store.save(record);
+    this.#changed();
+  }
+
+  async forget() {
+    await this.#store.forget();
+    this.#record = null;
+    this.#problem = null;
+    this.#changed();
+  }
+
+  #changed() {
+    this.dispatchEvent(new Event("change"));
+  }
+}
+
+const figures = ({ workspace, callsLimit, callsUsed, expiresAt }) => ({ workspace, callsLimit, callsUsed, expiresAt });
