@@ -1,0 +1,64 @@
+"""Doors of the tests' own, with a clock that the test sets."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from intramedial.identity.auth import Door
+from intramedial.identity.threads import DatabaseThreads
+from intramedial.workspaces.models import Trial, Workspace
+from tests.signing import Agent
+
+START = 1_800_000_000.0
+
+
+class Clock:
+    """Seconds since the Unix epoch, as the test sets them."""
+
+    def __init__(self):
+        self.now = START
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def door(clock: Clock, settings) -> Iterator[Door]:
+    settings.BASE_URL = "http://127.0.0.1:8000"
+    opened = Door(clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def agent() -> Agent:
+    return Agent()
+
+
+@pytest.fixture
+def trial(agent: Agent) -> Trial:
+    """A trial of `agent` with 35 calls, for seven days from the clock's start."""
+    return Trial.objects.create(
+        did=agent.did,
+        workspace=Workspace.objects.create(name="trial", semantic_classes={"lock": "shared"}),
+        calls_limit=35,
+        expires_at=datetime.fromtimestamp(START, UTC) + timedelta(days=7),
+    )
+
+
+@pytest.fixture
+def db() -> Iterator[Callable]:
+    """`await db(function, *arguments)`: blocking database work in a thread of the test's own."""
+    threads = DatabaseThreads("test", 1)
+
+    async def run(function, *arguments, **options):
+        return await threads.run(lambda: function(*arguments, **options))
+
+    yield run
+    threads.close()

@@ -1,0 +1,335 @@
+"""API keys at the door."""
+
+import asyncio
+import logging
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import OperationalError
+
+from intramedial.identity import bearer, threads
+from intramedial.identity.principal import Principal
+from intramedial.identity.requests import RequestParts
+from intramedial.problems import CHALLENGE, Problem
+from intramedial.workspaces import keys, provision
+from intramedial.workspaces.models import ApiKey
+from tests.identity.conftest import START
+
+DID = "did:example:agent"
+
+
+def asking(authorization=None):
+    headers = {} if authorization is None else {"authorization": authorization}
+    return RequestParts("GET", b"/api/v1/acp/coordination/wait", b"", headers)
+
+
+async def refusal(door, authorization):
+    with pytest.raises(Problem) as caught:
+        await door.authenticate(asking(authorization))
+    return caught.value
+
+
+async def test_a_workspace_key_acts_for_any_agent(door, workspace, api_key):
+    principal = await door.authenticate(asking(f"Bearer {api_key}"))
+    assert principal == Principal(workspace.public_id, "workspace_key", None, False, {}, None)
+    principal.require_actor("did:example:anybody")
+    principal.require_write()
+
+
+async def test_an_agent_key_names_only_itself(door, workspace, db):
+    secret = (await db(provision.create_api_key, workspace, actor_did=DID)).secret
+    principal = await door.authenticate(asking(f"bearer  {secret}"))
+    assert (principal.auth, principal.actor) == ("agent_key", DID)
+    principal.require_actor(DID)
+    with pytest.raises(Problem) as caught:
+        principal.require_actor(DID + "2")
+    assert (caught.value.reason, caught.value.status) == ("actor_mismatch", 403)
+
+
+async def test_a_read_only_key_does_not_write(door, workspace, db):
+    secret = (await db(provision.create_api_key, workspace, read_only=True)).secret
+    principal = await door.authenticate(asking(f"Bearer {secret}"))
+    with pytest.raises(Problem) as caught:
+        principal.require_write()
+    assert (caught.value.reason, caught.value.status) == ("forbidden", 403)
+
+
+async def test_the_workspaces_own_classes_come_with_it(door, workspace, api_key, db):
+    workspace.semantic_classes = {"wiki": "shared"}
+    await db(workspace.save)
+    principal = await door.authenticate(asking(f"Bearer {api_key}"))
+    assert principal.semantic_classes == {"wiki": "shared"}
+    with pytest.raises(TypeError):
+        principal.semantic_classes["wiki"] = "exclusive"
+
+
+@pytest.mark.parametrize("authorization", [None, "", "Basic dTpw", "imk_x", "Signature keyId=a"])
+async def test_without_credentials_the_challenge_says_what_to_send(door, authorization):
+    problem = await refusal(door, authorization)
+    assert (problem.reason, problem.status) == ("unauthenticated", 401)
+    assert problem.headers["www-authenticate"] == CHALLENGE
+    assert "imk_" in problem.detail
+
+
+async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(door, workspace, db):
+    soon = datetime.fromtimestamp(START, UTC) + timedelta(seconds=1)
+    revoked, expired = [await db(provision.create_api_key, workspace, expires_at=soon) for _ in range(2)]
+    await db(provision.revoke_api_key, revoked.prefix)
+    door._clock.now += 1
+    live = (await db(provision.create_api_key, workspace)).secret
+    refused = [
+        revoked.secret,
+        expired.secret,
+        keys.make_key().secret,
+        live[:-1] + ("0" if live[-1] != "0" else "1"),
+        live + "x",
+        f"{live}, Bearer {live}",
+        "",
+        "imk_",
+        "ñ",
+        "\x00" * 53,
+    ]
+    problems = [await refusal(door, f"Bearer {secret}") for secret in refused]
+    assert {(problem.reason, problem.status, problem.detail) for problem in problems} == {
+        ("unauthenticated", 401, "The API key is unknown, revoked or expired.")
+    }
+    assert all(problem.headers["www-authenticate"] == CHALLENGE for problem in problems)
+
+
+async def test_a_key_with_a_known_prefix_and_another_secret_is_unknown(door, workspace, db):
+    secret = (await db(provision.create_api_key, workspace)).secret
+    body = secret[len(keys.MARK) : -keys.CHECKSUM_LENGTH - 1] + ("0" if secret[46] != "0" else "1")
+    forged = keys.MARK + body + keys._checksum(body)
+    assert keys.well_formed(forged)
+    assert forged[: keys.PREFIX_LENGTH] == secret[: keys.PREFIX_LENGTH]
+    assert (await refusal(door, f"Bearer {forged}")).reason == "unauthenticated"
+
+
+async def test_a_key_expires_while_it_is_remembered(door, workspace, clock, db):
+    soon = datetime.fromtimestamp(START, UTC) + timedelta(milliseconds=100)
+    secret = (await db(provision.create_api_key, workspace, expires_at=soon)).secret
+    await door.authenticate(asking(f"Bearer {secret}"))
+    clock.now += 0.1
+    assert (await refusal(door, f"Bearer {secret}")).reason == "unauthenticated"
+
+
+# --- the memory of keys
+
+
+class Finder:
+    """Finds what is in `known`, and counts the look-ups."""
+
+    def __init__(self):
+        self.known = {}
+        self.asked = []
+        self.gate = None
+
+    async def __call__(self, secret):
+        self.asked.append(secret)
+        if self.gate:
+            await self.gate.wait()
+        return self.known.get(secret)
+
+
+@pytest.fixture
+def finder():
+    return Finder()
+
+
+@pytest.fixture
+def cache(finder, clock):
+    return bearer.KeyCache(finder, clock)
+
+
+def known_key(number=1):
+    return bearer.KnownKey(number, Principal("ws_1", "workspace_key", None, False, {}), None)
+
+
+async def test_a_revoked_key_stops_working_within_a_second(cache, finder, clock):
+    secret = keys.make_key().secret
+    finder.known[secret] = known_key()
+    assert await cache.get(secret) == known_key()
+    del finder.known[secret]
+    clock.now += 0.5
+    assert await cache.get(secret) == known_key()
+    assert len(finder.asked) == 1
+    clock.now += 0.5
+    assert await cache.get(secret) is None
+
+
+async def test_the_second_counts_from_before_the_look_up(cache, finder, clock):
+    secret = keys.make_key().secret
+    finder.known[secret] = known_key()
+    finder.gate = asyncio.Event()
+    asking = asyncio.create_task(cache.get(secret))
+    await asyncio.sleep(0)
+    clock.now += 5  # the look-up hangs
+    finder.gate.set()
+    assert await asking == known_key()
+    await cache.get(secret)
+    assert len(finder.asked) == 2
+
+
+async def test_a_key_made_after_it_was_refused_works_within_a_second(cache, finder, clock):
+    secret = keys.make_key().secret
+    assert await cache.get(secret) is None
+    finder.known[secret] = known_key()
+    assert await cache.get(secret) is None
+    assert len(finder.asked) == 1
+    clock.now += 1
+    assert await cache.get(secret) == known_key()
+
+
+async def test_requests_at_once_share_a_look_up_and_survive_one_that_goes_away(cache, finder):
+    secret = keys.make_key().secret
+    finder.known[secret] = known_key()
+    finder.gate = asyncio.Event()
+    asking = [asyncio.create_task(cache.get(secret)) for _ in range(10)]
+    await asyncio.sleep(0)
+    asking[0].cancel()
+    await asyncio.sleep(0)
+    finder.gate.set()
+    assert await asyncio.gather(*asking[1:]) == [known_key()] * 9
+    assert asking[0].cancelled()
+    assert len(finder.asked) == 1
+
+
+async def test_a_failed_look_up_is_not_remembered(cache, finder):
+    secret = keys.make_key().secret
+
+    async def fail(_):
+        raise Problem("authority_unavailable", "away")
+
+    cache._find = fail
+    for _ in range(2):
+        with pytest.raises(Problem):
+            await cache.get(secret)
+    cache._find = finder
+    finder.known[secret] = known_key()
+    assert await cache.get(secret) == known_key()
+
+
+async def test_a_mistyped_key_costs_no_look_up(cache, finder):
+    for secret in ("", "imk_", keys.make_key().secret[:-1] + "!", "imk_" + "0" * 49):
+        assert await cache.get(secret) is None
+    assert finder.asked == []
+
+
+async def test_a_flood_of_strangers_is_bounded_and_pushes_no_known_key_out(cache, finder, monkeypatch):
+    monkeypatch.setattr(bearer, "REMEMBERED_STRANGERS", 10)
+    secret = keys.make_key().secret
+    finder.known[secret] = known_key()
+    await cache.get(secret)
+    for _ in range(30):
+        await cache.get(keys.make_key().secret)
+    assert len(cache._strangers) == 10
+    finder.asked.clear()
+    assert await cache.get(secret) == known_key()
+    assert finder.asked == []
+
+
+async def test_known_keys_are_bounded_too(cache, finder, monkeypatch):
+    monkeypatch.setattr(bearer, "REMEMBERED_KEYS", 10)
+    for number in range(30):
+        secret = keys.make_key().secret
+        finder.known[secret] = known_key(number)
+        assert await cache.get(secret) == known_key(number)
+    assert len(cache._known) == 10
+
+
+# --- last use
+
+
+def last_used(secret):
+    return ApiKey.objects.get(prefix=secret[: keys.PREFIX_LENGTH]).last_used_at
+
+
+async def test_the_last_use_is_recorded_to_the_minute(door, workspace, clock, db):
+    first, second = [(await db(provision.create_api_key, workspace)).secret for _ in range(2)]
+    assert await db(last_used, first) is None
+    clock.now = START + 61
+    for secret in (first, first, second):
+        await door.authenticate(asking(f"Bearer {secret}"))
+    door.close()
+    assert (
+        await db(last_used, first) == await db(last_used, second) == datetime.fromtimestamp(START + 60, UTC)
+    )
+    clock.now = START + 125
+    await door.authenticate(asking(f"Bearer {first}"))
+    door.close()
+    assert await db(last_used, first) == datetime.fromtimestamp(START + 120, UTC)
+    assert await db(last_used, second) == datetime.fromtimestamp(START + 60, UTC)
+
+
+async def test_a_later_use_recorded_by_another_process_stays(door, api_key, clock, db):
+    later = datetime.fromtimestamp(START + 600, UTC)
+    await db(ApiKey.objects.filter(prefix=api_key[: keys.PREFIX_LENGTH]).update, last_used_at=later)
+    await door.authenticate(asking(f"Bearer {api_key}"))
+    door.close()
+    assert await db(last_used, api_key) == later
+
+
+async def test_a_use_that_cannot_be_recorded_delays_nothing_and_is_logged(
+    door, api_key, clock, monkeypatch, caplog, db
+):
+    hanging, written = threading.Event(), bearer._write_last_uses
+
+    def hang(minutes):
+        hanging.wait(10)
+        raise OperationalError("disk full")
+
+    monkeypatch.setattr(bearer, "_write_last_uses", hang)
+    with caplog.at_level(logging.ERROR):
+        await door.authenticate(asking(f"Bearer {api_key}"))
+        hanging.set()
+        door.close()
+    assert "last use" in caplog.text
+    assert await db(last_used, api_key) is None
+    monkeypatch.setattr(bearer, "_write_last_uses", written)
+    clock.now += 60
+    await door.authenticate(asking(f"Bearer {api_key}"))
+    door.close()
+    assert await db(last_used, api_key) is not None
+
+
+# --- storage trouble
+
+
+async def test_database_trouble_is_an_answer_of_its_own(door, api_key, monkeypatch):
+    asked = []
+
+    def broken(secret):
+        asked.append(secret)
+        raise OperationalError("server closed the connection")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bearer, "find_key", broken)
+        problem = await refusal(door, f"Bearer {api_key}")
+    assert (problem.reason, problem.status) == ("authority_unavailable", 503)
+    assert "connection" not in problem.detail
+    assert len(asked) == 2  # once more, over a new connection
+    assert await door.authenticate(asking(f"Bearer {api_key}"))
+
+
+async def test_a_connection_that_died_unnoticed_is_replaced(door, api_key, monkeypatch):
+    find, failures = bearer.find_key, [OperationalError("gone")]
+
+    def flaky(secret):
+        if failures:
+            raise failures.pop()
+        return find(secret)
+
+    monkeypatch.setattr(bearer, "find_key", flaky)
+    assert await door.authenticate(asking(f"Bearer {api_key}"))
+
+
+async def test_a_database_that_hangs_is_not_waited_for(door, api_key, monkeypatch):
+    hanging = threading.Event()
+    monkeypatch.setattr(threads, "ANSWER_WITHIN_S", 0.01)
+    monkeypatch.setattr(bearer, "find_key", lambda secret: hanging.wait(10) and None)
+    try:
+        problem = await refusal(door, f"Bearer {api_key}")
+    finally:
+        hanging.set()
+    assert problem.reason == "authority_unavailable"

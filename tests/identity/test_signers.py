@@ -1,0 +1,313 @@
+"""Signed requests at the door: trials, registered agents, replays."""
+
+import asyncio
+import dataclasses
+from datetime import UTC, datetime, timedelta
+
+import http_sf
+import pytest
+from django.db import OperationalError
+
+from intramedial.identity import signatures, signers
+from intramedial.identity.auth import Door
+from intramedial.identity.principal import Principal, TrialState
+from intramedial.problems import Problem
+from intramedial.workspaces import provision
+from intramedial.workspaces.models import Nonce, RegisteredAgent, Trial, TrialAgent, Workspace
+from tests.identity.conftest import START
+from tests.signing import Agent
+
+LEASE = "/api/v1/acp/coordination/lease"
+BODY = b'{"resource":"lock:a"}'
+DAY_S = 86_400
+
+
+def lease(agent, clock, **options):
+    return agent.request("POST", LEASE, BODY, created=clock.now, **options)
+
+
+async def refusal(coroutine):
+    with pytest.raises(Problem) as caught:
+        await coroutine
+    return caught.value
+
+
+def calls_used(trial):
+    return Trial.objects.get(pk=trial.pk).calls_used
+
+
+def register(agent, workspace):
+    return RegisteredAgent.objects.create(workspace=workspace, did=agent.did)
+
+
+# --- trials
+
+
+async def test_a_trial_key_acts_for_itself_in_its_own_workspace(door, agent, trial, clock):
+    principal = await door.authenticate(lease(agent, clock))
+    state = TrialState(agent.did, 35, 1, trial.expires_at, days=7)
+    assert principal == Principal(
+        trial.workspace.public_id, "signature", agent.did, False, {"lock": "shared"}, state
+    )
+    assert (await refusal(as_coroutine(principal.require_actor, "did:example:b"))).reason == "actor_mismatch"
+
+
+async def as_coroutine(function, *arguments):
+    return function(*arguments)
+
+
+async def test_calls_are_counted_where_they_count(door, agent, trial, clock, db):
+    assert (await door.authenticate(lease(agent, clock), spend=False)).trial.calls_used == 0
+    assert (await door.authenticate(lease(agent, clock))).trial.calls_used == 1
+    assert (await door.authenticate(lease(agent, clock))).trial.calls_used == 2
+    assert await db(calls_used, trial) == 2
+
+
+async def test_of_200_parallel_calls_exactly_35_pass(door, agent, trial, clock, db):
+    doors = [door, Door(clock)]  # as two processes
+    requests = [lease(agent, clock) for _ in range(200)]
+    try:
+        answers = await asyncio.gather(
+            *(doors[at % 2].authenticate(parts) for at, parts in enumerate(requests)), return_exceptions=True
+        )
+    finally:
+        doors[1].close()
+    passed = [answer for answer in answers if isinstance(answer, Principal)]
+    assert sorted(principal.trial.calls_used for principal in passed) == list(range(1, 36))
+    assert {(answer.reason, answer.status) for answer in answers if isinstance(answer, Problem)} == {
+        ("trial_exhausted", 429)
+    }
+    assert len(answers) - len(passed) == 165
+    assert await db(calls_used, trial) == 35
+
+
+async def test_an_exhausted_trial_says_so_and_can_still_be_read(door, agent, trial, clock, db):
+    await db(Trial.objects.filter(pk=trial.pk).update, calls_used=35)
+    problem = await refusal(door.authenticate(lease(agent, clock)))
+    assert (problem.reason, problem.status) == ("trial_exhausted", 429)
+    assert problem.headers["ratelimit"] == f'"trial";r=0;t={7 * DAY_S}'
+    assert (await door.authenticate(lease(agent, clock), spend=False)).trial.calls_used == 35
+
+
+async def test_a_trial_ends_on_time(door, agent, trial, clock, db):
+    clock.now = START + 7 * DAY_S - 1
+    assert await door.authenticate(lease(agent, clock))
+    clock.now += 1
+    for spend in (True, False):
+        problem = await refusal(door.authenticate(lease(agent, clock), spend=spend))
+        assert (problem.reason, problem.status) == ("trial_expired", 401)
+    assert await db(calls_used, trial) == 1
+
+
+async def test_a_trial_that_ends_while_it_is_asked_is_expired(door, agent, trial, clock, monkeypatch):
+    monkeypatch.setattr(signers, "find_place", lambda *_: signers.Place(trial.workspace, trial))
+    clock.now = START + 7 * DAY_S
+    assert (await refusal(door.authenticate(lease(agent, clock)))).reason == "trial_expired"
+
+
+async def test_a_purged_trials_key_stays_known_as_expired(door, agent, trial, clock, db):
+    await db(Workspace.objects.filter(pk=trial.workspace_id).delete)
+    for options in ({}, {"headers": {"intramedial-workspace": "ws_gone"}}):
+        problem = await refusal(door.authenticate(lease(agent, clock, **options)))
+        assert problem.reason == "trial_expired"
+
+
+async def test_agents_of_one_trial_share_its_calls(door, agent, trial, clock, db):
+    second = Agent()
+    await db(TrialAgent.objects.create, trial=trial, did=second.did)
+    await door.authenticate(lease(agent, clock))
+    principal = await door.authenticate(lease(second, clock))
+    assert (principal.actor, principal.workspace) == (second.did, trial.workspace.public_id)
+    assert (principal.trial.did, principal.trial.calls_used) == (agent.did, 2)
+
+
+def test_rate_limit_fields_are_structured_fields():
+    state = TrialState("did:key:z", 35, 4, datetime.fromtimestamp(START, UTC) + timedelta(days=6), days=7)
+    fields = state.headers(START)
+    assert http_sf.parse(fields["ratelimit-policy"].encode(), tltype="list") == [
+        ("trial", {"q": 35, "w": 604_800})
+    ]
+    assert http_sf.parse(fields["ratelimit"].encode(), tltype="list") == [("trial", {"r": 31, "t": 518_400})]
+    over = dataclasses.replace(state, calls_used=40).headers(START + 7 * DAY_S)
+    assert over["ratelimit"] == '"trial";r=0;t=0'
+
+
+# --- registered agents
+
+
+async def test_a_registered_agent_signs_without_a_trial(door, agent, workspace, clock, db):
+    await db(register, agent, workspace)
+    principal = await door.authenticate(lease(agent, clock))
+    assert principal == Principal(workspace.public_id, "signature", agent.did, False, {}, None)
+
+
+async def test_a_revoked_registration_ends_at_once(door, agent, workspace, clock, db):
+    registered = await db(register, agent, workspace)
+    await door.authenticate(lease(agent, clock))
+    registered.revoked_at = datetime.now(UTC)
+    await db(registered.save)
+    assert (await refusal(door.authenticate(lease(agent, clock)))).reason == "unauthenticated"
+
+
+async def test_an_agent_of_several_workspaces_says_which(door, agent, workspace, clock, db):
+    other = await db(provision.create_workspace, "other")
+    await db(register, agent, workspace)
+    await db(register, agent, other)
+    problem = await refusal(door.authenticate(lease(agent, clock)))
+    assert problem.reason == "unauthenticated"
+    assert "Intramedial-Workspace" in problem.detail
+    for chosen in (workspace, other):
+        headers = {"intramedial-workspace": chosen.public_id}
+        principal = await door.authenticate(lease(agent, clock, headers=headers))
+        assert principal.workspace == chosen.public_id
+
+
+async def test_the_choice_must_be_signed_and_be_one_of_its_own(door, agent, workspace, clock, db):
+    await db(register, agent, workspace)
+    stranger = await db(provision.create_workspace, "stranger")
+    headers = {"intramedial-workspace": stranger.public_id}
+    problem = await refusal(door.authenticate(lease(agent, clock, headers=headers)))
+    assert problem.reason == "unauthenticated"
+    parts = lease(agent, clock)
+    unsigned = dataclasses.replace(parts, headers={**parts.headers, **headers})
+    assert (await refusal(door.authenticate(unsigned))).reason == "bad_signature"
+
+
+async def test_a_trial_and_a_registration_are_told_apart(door, agent, trial, workspace, clock, db):
+    await db(register, agent, workspace)
+    assert (await refusal(door.authenticate(lease(agent, clock)))).reason == "unauthenticated"
+    for public_id, in_trial in ((workspace.public_id, False), (trial.workspace.public_id, True)):
+        principal = await door.authenticate(lease(agent, clock, headers={"intramedial-workspace": public_id}))
+        assert (principal.workspace, principal.trial is not None) == (public_id, in_trial)
+    clock.now += 8 * DAY_S  # an expired trial is no choice any more
+    assert (await door.authenticate(lease(agent, clock))).workspace == workspace.public_id
+
+
+async def test_a_key_nobody_knows_is_unauthenticated_and_leaves_nothing(door, agent, clock, db):
+    before = await db(Nonce.objects.count)
+    problem = await refusal(door.authenticate(lease(agent, clock)))
+    assert (problem.reason, problem.status) == ("unauthenticated", 401)
+    assert "www-authenticate" in problem.headers
+    assert await db(Nonce.objects.count) == before
+
+
+# --- replays
+
+
+async def test_a_request_is_used_once(door, agent, trial, clock, db):
+    parts = lease(agent, clock)
+    await door.authenticate(parts)
+    problem = await refusal(door.authenticate(parts))
+    assert (problem.reason, problem.status) == ("replayed", 401)
+    assert await db(calls_used, trial) == 1
+
+
+async def test_of_many_copies_at_once_one_passes(door, agent, trial, clock, db):
+    doors, parts = [door, Door(clock)], lease(agent, clock)
+    try:
+        answers = await asyncio.gather(
+            *(doors[at % 2].authenticate(parts) for at in range(20)), return_exceptions=True
+        )
+    finally:
+        doors[1].close()
+    assert sum(isinstance(answer, Principal) for answer in answers) == 1
+    assert [answer.reason for answer in answers if isinstance(answer, Problem)] == ["replayed"] * 19
+    assert await db(calls_used, trial) == 1
+
+
+async def test_a_nonce_is_used_up_whatever_else_is_signed_with_it(door, agent, trial, clock):
+    await door.authenticate(lease(agent, clock, nonce="n"))
+    other = agent.request("GET", "/api/v1/trial", created=clock.now + 5, nonce="n", label="other")
+    assert (await refusal(door.authenticate(other))).reason == "replayed"
+
+
+async def test_nonces_of_different_keys_do_not_meet(door, agent, trial, workspace, clock, db):
+    second = Agent()
+    await db(register, second, workspace)
+    await door.authenticate(lease(agent, clock, nonce="n"))
+    await door.authenticate(lease(second, clock, nonce="n"))
+
+
+async def test_a_nonce_is_kept_for_as_long_as_its_signature_is_good(door, agent, trial, clock, db):
+    parts = lease(agent, clock)
+    await door.authenticate(parts)
+    clock.now = START + signatures.MAX_VALIDITY_S + signatures.MAX_SKEW_S
+    await db(signers.sweep_nonces, clock.now)
+    assert (await refusal(door.authenticate(parts))).reason == "replayed"
+    clock.now += 1
+    assert (await refusal(door.authenticate(parts))).reason == "bad_signature"
+
+
+async def test_old_nonces_are_deleted_on_the_way(door, agent, trial, clock, db):
+    old = await db(
+        Nonce.objects.create, key_and_nonce="old", expires_at=datetime.fromtimestamp(START - 1, UTC)
+    )
+    await door.authenticate(lease(agent, clock))
+    door.close()
+    assert not await db(Nonce.objects.filter(pk=old.pk).exists)
+    assert await db(Nonce.objects.filter(expires_at=datetime.fromtimestamp(START + 90, UTC)).exists)
+
+
+def test_a_sweep_is_bounded(monkeypatch):
+    monkeypatch.setattr(signers, "SWEEP_ROWS", 3)
+    long_ago = datetime.fromtimestamp(1_000_000, UTC)
+    Nonce.objects.bulk_create(
+        Nonce(key_and_nonce=f"sweep-{number}", expires_at=long_ago) for number in range(5)
+    )
+    assert [signers.sweep_nonces(1_000_001.0) for _ in range(3)] == [3, 2, 0]
+
+
+# --- what is not accepted
+
+
+async def test_a_bad_signature_says_what_is_wrong(door, agent, trial, clock, db):
+    parts = lease(agent, clock)
+    clock.now += 3600
+    problem = await refusal(door.authenticate(parts))
+    assert (problem.reason, problem.status) == ("bad_signature", 401)
+    assert "server's time" in problem.detail
+    tampered = dataclasses.replace(lease(agent, clock), body=BODY + b" ")
+    assert "Content-Digest" in (await refusal(door.authenticate(tampered))).detail
+    assert await db(calls_used, trial) == 0
+
+
+async def test_one_kind_of_credentials_at_a_time(door, agent, trial, api_key, clock):
+    parts = lease(agent, clock)
+    both = dataclasses.replace(parts, headers={**parts.headers, "authorization": f"Bearer {api_key}"})
+    problem = await refusal(door.authenticate(both))
+    assert problem.reason == "unauthenticated"
+    assert api_key not in problem.detail
+
+
+@pytest.mark.parametrize("field", ["signature", "signature-input"])
+async def test_half_a_signature_is_a_bad_one(door, agent, trial, clock, field):
+    parts = lease(agent, clock)
+    half = dataclasses.replace(parts, headers={k: v for k, v in parts.headers.items() if k != field})
+    assert (await refusal(door.authenticate(half))).reason == "bad_signature"
+
+
+async def test_database_trouble_is_an_answer_of_its_own(door, agent, trial, clock, monkeypatch):
+    def broken(*_):
+        raise OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(signers, "_spend_call", broken)
+        problem = await refusal(door.authenticate(lease(agent, clock, nonce="n")))
+    assert (problem.reason, problem.status) == ("authority_unavailable", 503)
+    # Nothing of it stayed: the same nonce is still good, and no call was counted.
+    assert (await door.authenticate(lease(agent, clock, nonce="n"))).trial.calls_used == 1
+
+
+# --- a key that is not known yet
+
+
+async def test_a_new_key_proves_itself_once(door, agent, clock):
+    parts = lease(agent, clock, nonce="n")
+    assert await door.proven_key(parts) == signatures.SignedBy(
+        agent.did, agent.public_key, "n", int(START) + 90
+    )
+    assert (await refusal(door.proven_key(parts))).reason == "replayed"
+    unsigned = dataclasses.replace(parts, headers={})
+    assert (await refusal(door.proven_key(unsigned))).reason == "unauthenticated"
+    tampered = dataclasses.replace(lease(agent, clock), method="PUT")
+    assert (await refusal(door.proven_key(tampered))).reason == "bad_signature"
