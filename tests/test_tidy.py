@@ -103,8 +103,6 @@ MAY_IMPORT = {
 # Where a clock is read, and why. The core takes `now` as an argument.
 MAY_READ_CLOCKS = {
     "coordination/clock.py": "the authority's one clock",
-    "coordination/wire.py": "identifiers that sort by when they were made",
-    "coordination/authority.py": "how long it has been without storage",
     "coordination/management/commands/purge.py": "what has expired",
     "intramedial/accounts/admin.py": "when a password was revoked",
     "intramedial/accounts/models.py": "when a row was made",
@@ -129,7 +127,8 @@ LONGER_FILES = {
 LONGER_FUNCTIONS: dict[str, str] = {}
 
 CLOCKS = {
-    "time": {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"},
+    "time": {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"}
+    | {"clock_gettime", "clock_gettime_ns"},
     "datetime": {"now", "utcnow", "today"},
     "date": {"today"},
     "timezone": {"now"},

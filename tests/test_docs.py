@@ -1,0 +1,123 @@
+"""The README says what is so: its settings, commands, samples and paths are those of the code."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands, load_command_class
+
+from intramedial.settings import TABLE
+from tests.server import ROOT
+
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def section(title: str) -> str:
+    """The text under one heading."""
+    return re.split(r"^## ", README.split(f"\n## {title}\n")[1], flags=re.MULTILINE)[0]
+
+
+def rows(text: str) -> list[str]:
+    """The rows of a table, without its head."""
+    return [line for line in text.splitlines() if line.startswith(("| ", "|`"))][1:]
+
+
+def code_blocks(text: str, language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_settings_table_is_the_one_in_the_code():
+    expected = [
+        f"| `{setting.name}` | {setting.default and f'`{setting.default}`'} | {setting.doc} |"
+        for setting in TABLE
+    ]
+    assert rows(section("Settings")) == [re.sub(r"\|  \|", "| |", row) for row in expected]
+
+
+def test_the_commands_are_those_there_are():
+    ours = {name for name, app in get_commands().items() if app in ("intramedial", "coordination")} - {
+        "runserver"
+    }
+    documented = re.findall(r"^\| `(\w+)(?: ([a-z]+)[^`]*)?` \|", section("Commands"), flags=re.MULTILINE)
+    assert {noun for noun, _ in documented} == ours
+    for noun, action in documented:
+        words = load_command_class(get_commands()[noun], noun).create_parser("manage.py", noun).format_help()
+        assert action in words
+        assert "--json" in words or action
+
+
+@pytest.mark.parametrize("command", re.findall(r"^make ([\w-]+)", README, flags=re.MULTILINE))
+def test_a_target_of_the_makefile_exists(command):
+    assert re.search(rf"^{command}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#]+)\)", README))))
+def test_a_linked_file_exists(target):
+    assert (ROOT / target).exists()
+
+
+def test_the_map_names_what_exists():
+    (block,) = code_blocks(section("How it is built"), "")
+    folder, missing = "", []
+    for line in block.splitlines():
+        names = re.match(r" *((?:[\w.]+/? ?)+)  ", line)[1].split()
+        if not line.startswith(" "):
+            folder = names[0]
+        for name in names:
+            path = ROOT / name if not line.startswith(" ") else ROOT / folder / name
+            if not path.exists():
+                missing.append(str(path))
+    assert missing == []
+
+
+def samples(block: str) -> list[tuple[str, str]]:
+    """Each command of a block with the answer that follows it."""
+    found = []
+    for line in block.splitlines():
+        if line.startswith("#> "):
+            command, _ = found.pop()
+            found.append((command, line.removeprefix("#> ")))
+        elif line and not line.startswith("#"):
+            found.append((line, ""))
+    return found
+
+
+def matches(expected: str, answer: str) -> bool:
+    """Whether an answer is the one shown; `…` stands for anything."""
+    pattern = ".*".join(re.escape(part) for part in expected.split("…"))
+    shown = json.dumps(json.loads(answer), ensure_ascii=False)
+    return re.fullmatch(pattern, shown) is not None
+
+
+def test_the_samples_do_what_is_shown(live_server_process):
+    server = live_server_process()
+    (block,) = code_blocks(section("In thirty seconds"), "sh")
+    assignments = []
+    for command, expected in samples(block.replace("http://127.0.0.1:8000", server.url)):
+        if not expected:
+            assignments.append(command.replace("imk_…", server.secrets["apiKey"]))
+            continue
+        script = "\n".join([*assignments, command])
+        done = subprocess.run(
+            ["bash", "-c", script], capture_output=True, text=True, timeout=30, env=os.environ
+        )
+        assert done.returncode == 0, done.stderr
+        assert matches(expected, done.stdout), f"{command}\n{expected}\n{done.stdout}"
+
+
+def test_the_commands_of_the_makefile_are_programs_that_exist():
+    for script in (ROOT / ".ci").iterdir():
+        assert os.access(script, os.X_OK), script
+    assert Path(ROOT / ".ci/run").read_text().rstrip().endswith("exec make test")
+
+
+def test_the_lock_names_every_dependency():
+    locked = {
+        line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line
+    }
+    wanted = re.findall(r'^  "([\w-]+)', (ROOT / "pyproject.toml").read_text(), flags=re.MULTILINE)
+    assert [name for name in wanted if name not in locked and not name[0].isupper()] == []
