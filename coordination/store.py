@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from .core.messages import Kind
-from .core.model import Agent, Lease, Mode, Outage, Refusal, Resource, Rules, Wait, World
+from .core.model import Agent, Outage, Resource, Rules, World
 from .core.settle import settle
-from .engines import Engine, Key, Members, Row, StorageFault, Wanted
+from .engines import Engine, Key, Row, StorageFault, Wanted
+from .rows import Changes, add, change_leases, change_queue, change_refusals, change_trust, grouped
 
 __all__ = ["Needs", "StorageFault", "Store", "Transaction"]
 
@@ -36,7 +36,7 @@ class Transaction:
 
     def __init__(self, engine: Engine, rules: Rules, now: int, outages: tuple[Outage, ...]) -> None:
         self._engine = engine
-        self._rules = rules
+        self.rules = rules
         self.now = now
         self._outages = outages
         self.worlds: dict[str, World] = {}
@@ -46,6 +46,7 @@ class Transaction:
         self._tenants: dict[str, int] = {}
         self._outbox: list[Row] = []
         self._drained: list[Row] = []
+        self.next_due: int | None = None  # the earliest instant written at which time changes something
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -60,7 +61,7 @@ class Transaction:
             self.now,
         )
         for workspace, need in needs.items():
-            self.worlds[workspace] = World(self._rules, outages=self._outages, active_limit=need.active_limit)
+            self.worlds[workspace] = World(self.rules, outages=self._outages, active_limit=need.active_limit)
         for workspace, active, floor in loaded.tenants:
             self._tenants[workspace] = active
             self.worlds[workspace].active = active
@@ -78,7 +79,7 @@ class Transaction:
     def _take_resources(self, rows: list[Row]) -> None:
         active = [(row[0], row[1]) for row in rows if row[3] is not None]
         contended = [(row[0], row[1]) for row in rows if row[4]]
-        parts = _grouped(self._engine.members(active, contended)) if active else {}
+        parts = grouped(self._engine.members(active, contended)) if active else {}
         for row in rows:
             key = row[0], row[1]
             leases, queue, refusals = parts.get(key, ((), (), ()))
@@ -114,6 +115,30 @@ class Transaction:
         for world in self.worlds.values():
             settle(world, self.now)
 
+    # --- looking ---------------------------------------------------------------------------------
+
+    def look(self, workspace: str, names: Iterable[str], dids: Iterable[str] = ()) -> World:
+        """The settled world of these resources and agents, and of all that time has changed there."""
+        self.load({workspace: Needs(set(names), set(dids))})
+        return self.worlds[workspace]
+
+    def known(self, workspace: str, dids: list[str]) -> list[Agent]:
+        """Those of these agents that are known, as the settled world has them."""
+        world = self.worlds[workspace]
+        missing = [(workspace, did) for did in dids if did not in world.agents]
+        self._take_agents(self._engine.agents(missing) if missing else ())
+        return [world.agents[did] for did in dids if did in world.agents]
+
+    def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
+        """See `Engine`; some may turn out to be idle once settled."""
+        return self._engine.active_names(workspace, after, limit)
+
+    def contended_names(self, workspace: str) -> list[str]:
+        return self._engine.contended_names(workspace)
+
+    def names_of(self, workspace: str, agent: str) -> list[str]:
+        return self._engine.names_of(workspace, agent)
+
     # --- writing ---------------------------------------------------------------------------------
 
     def record(self, workspace: str, receipt_id: str, kid: str, claims: bytes) -> None:
@@ -124,9 +149,9 @@ class Transaction:
         """Take what the ledger has by now out of the outbox."""
         self._drained += [(receipt_id,) for receipt_id in receipt_ids]
 
-    def changes(self) -> dict[str, list[Row]]:
+    def changes(self) -> Changes:
         """The named writes that turn what was loaded into what the worlds are now."""
-        changes: dict[str, list[Row]] = {"outbox_insert": self._outbox, "outbox_delete": self._drained}
+        changes: Changes = {"outbox_insert": self._outbox, "outbox_delete": self._drained}
         for workspace, world in self.worlds.items():
             for name, resource in world.resources.items():
                 before = self._resources.get((workspace, name))
@@ -136,13 +161,13 @@ class Transaction:
                 known = self._agents.get((workspace, did))
                 if agent is not known:
                     row = (int(agent.trust * 10), agent.releases, agent.expiries, workspace, did)
-                    _add(changes, "agent_update" if known else "agent_insert", row)
+                    add(changes, "agent_update" if known else "agent_insert", row)
             if workspace not in self._tenants:
                 if world.active:
-                    _add(changes, "tenant_insert", (world.active, workspace))
+                    add(changes, "tenant_insert", (world.active, workspace))
             elif self._tenants[workspace] != world.active:
-                _add(changes, "tenant_update", (world.active, workspace))
-            _change_trust(changes, workspace, world)
+                add(changes, "tenant_update", (world.active, workspace))
+            change_trust(changes, workspace, world.events)
         return changes
 
     def _overdue(self, workspace: str, name: str) -> bool:
@@ -150,22 +175,22 @@ class Transaction:
         row = self._rows.get((workspace, name))
         return row is not None and row[3] is not None and row[3] <= self.now
 
-    def _change_resource(
-        self, changes: dict[str, list[Row]], workspace: str, before: Resource, after: Resource
-    ) -> None:
+    def _change_resource(self, changes: Changes, workspace: str, before: Resource, after: Resource) -> None:
         key = workspace, after.name
         row = self._rows.get(key)
         contended = bool(after.queue or after.refusals)
-        values = (after.last_token, after.next_change(self._rules), contended)
+        values = (after.last_token, after.next_change(self.rules), contended)
         if row is None or row[2:5] != values:
             name = "resource_update" if row is not None else "resource_insert"
-            _add(changes, name, (*values, self.now, *key))
+            add(changes, name, (*values, self.now, *key))
+            if values[1] is not None and (self.next_due is None or values[1] < self.next_due):
+                self.next_due = values[1]
         if after.leases is not before.leases:
-            _change_leases(changes, key, before.leases, after.leases)
+            change_leases(changes, key, before.leases, after.leases)
         if after.queue is not before.queue:
-            _change_queue(changes, key, before.queue, after.queue)
+            change_queue(changes, key, before.queue, after.queue)
         if after.refusals is not before.refusals:
-            _change_refusals(changes, key, before.refusals, after.refusals)
+            change_refusals(changes, key, before.refusals, after.refusals)
 
 
 class Store:
@@ -227,25 +252,6 @@ class Store:
         return (Outage(*found),) if found is not None else ()
 
 
-# --- rows ↔ values -------------------------------------------------------------------------------
-
-_Parts = tuple[list[Lease], list[Wait], list[Refusal]]
-
-
-def _grouped(members: Members) -> dict[Key, _Parts]:
-    parts: dict[Key, _Parts] = {}
-    for workspace, name, lease_id, agent, mode, token, acquired_at, expires_at in members.leases:
-        lease = Lease(lease_id, agent, Mode(mode), token, acquired_at, expires_at)
-        parts.setdefault((workspace, name), ([], [], []))[0].append(lease)
-    for workspace, name, agent, mode, since, asked_at, offered_at in members.waits:
-        wait = Wait(agent, Mode(mode), since, asked_at, offered_at)
-        parts.setdefault((workspace, name), ([], [], []))[1].append(wait)
-    for workspace, name, agent, mode, holder, at in members.refusals:
-        refusal = Refusal(agent, Mode(mode), holder, at)
-        parts.setdefault((workspace, name), ([], [], []))[2].append(refusal)
-    return parts
-
-
 def _contestants(world: World, need: Needs) -> Iterator[str]:
     """The agents of every resource that somebody asks for while another holds it, waits or asks too."""
     for name, asking in need.asking.items():
@@ -256,73 +262,3 @@ def _contestants(world: World, need: Needs) -> Iterator[str]:
             members.update(wait.agent for wait in resource.queue)
         if len(members) > 1:
             yield from members
-
-
-def _add(changes: dict[str, list[Row]], name: str, row: Row) -> None:
-    changes.setdefault(name, []).append(row)
-
-
-def _change_leases(
-    changes: dict[str, list[Row]], key: Key, before: tuple[Lease, ...], after: tuple[Lease, ...]
-) -> None:
-    old = {lease.lease_id: lease for lease in before}
-    for lease in after:
-        known = old.pop(lease.lease_id, None)
-        if known is None:
-            row = (lease.lease_id, lease.agent, str(lease.mode), lease.token)
-            _add(changes, "lease_insert", (*key, *row, lease.acquired_at, lease.expires_at))
-        elif known is not lease:
-            _add(changes, "lease_update", (lease.expires_at, lease.lease_id))
-    for lease_id in old:
-        _add(changes, "lease_delete", (lease_id,))
-
-
-def _change_queue(
-    changes: dict[str, list[Row]], key: Key, before: tuple[Wait, ...], after: tuple[Wait, ...]
-) -> None:
-    """A queue loses waits anywhere and gains them at its end, so what stands in the same order stays; an
-    agent that left and came back has a new row, since the order of rows is the order of the queue."""
-    kept = 0
-    rest = iter(before)
-    for wait in after:
-        match = next((old for old in _passing(changes, key, rest, wait)), None)
-        if match is None:
-            break
-        kept += 1
-        if match is not wait:
-            _add(changes, "wait_update", (wait.asked_at, wait.offered_at, *key, wait.agent))
-    for old in rest:
-        _add(changes, "wait_delete", (*key, old.agent))
-    for wait in after[kept:]:
-        row = (wait.agent, str(wait.mode), wait.since, wait.asked_at, wait.offered_at)
-        _add(changes, "wait_insert", (*key, *row))
-
-
-def _passing(changes: dict[str, list[Row]], key: Key, rest: Iterator[Wait], wait: Wait) -> Iterator[Wait]:
-    """The old wait that `wait` continues, if one is left; those passed on the way to it are deleted."""
-    for old in rest:
-        if (old.agent, old.mode, old.since) == (wait.agent, wait.mode, wait.since):
-            yield old
-            return
-        _add(changes, "wait_delete", (*key, old.agent))
-
-
-def _change_refusals(
-    changes: dict[str, list[Row]], key: Key, before: tuple[Refusal, ...], after: tuple[Refusal, ...]
-) -> None:
-    for refusal in before:
-        if refusal not in after:
-            _add(changes, "refusal_delete", (*key, refusal.agent))
-    for refusal in after:
-        if refusal not in before:
-            row = (refusal.agent, str(refusal.mode), refusal.holder, refusal.at)
-            _add(changes, "refusal_insert", (*key, *row))
-
-
-def _change_trust(changes: dict[str, list[Row]], workspace: str, world: World) -> None:
-    for event in world.events:
-        if event.trust is not None and event.lease is not None:
-            assert event.kind in (Kind.RELEASED, Kind.EXPIRED)
-            delta, score = int(event.trust.delta * 10), int(event.trust.score * 10)
-            row = (workspace, event.agent, event.lease.lease_id, delta, score, event.at)
-            _add(changes, "trust_insert", row)

@@ -1,5 +1,6 @@
 """Where a connection goes: lifespan, live sockets, the JSON API's short path, pages."""
 
+import asyncio
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "intramedial.settings")
@@ -11,7 +12,7 @@ from django.urls import re_path
 pages = get_asgi_application()
 
 # Only after the line above are the applications loaded that these modules need.
-from coordination import consumers  # noqa: E402
+from coordination import authority, consumers, queries  # noqa: E402
 from intramedial import lean, logs  # noqa: E402
 
 LEAN_PREFIXES = ("/api/", "/health/", "/.well-known/")
@@ -43,8 +44,15 @@ async def application(scope, receive, send):
 
 
 async def _lifespan(receive, send):
-    while True:
-        message = await receive()
-        await send({"type": message["type"] + ".complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
+    """Start the authority before the first connection, and stop it after the last."""
+    await receive()
+    try:
+        await asyncio.to_thread(authority.start)
+    except authority.StorageFault as fault:
+        await send({"type": "lifespan.startup.failed", "message": str(fault)})
+        return
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await asyncio.to_thread(authority.stop)
+    await asyncio.to_thread(queries.stop)
+    await send({"type": "lifespan.shutdown.complete"})

@@ -1,0 +1,138 @@
+"""One batch: one transaction that decides all that has arrived, in order."""
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+import orjson
+
+from intramedial.receipts import receipt as receipts
+from intramedial.receipts import signing
+
+from . import wire
+from .asks import Answer, Ask, Owed, Pending
+from .clock import Clock
+from .core.decide import decide
+from .core.messages import Acquire, Deadlock, Event, GiveBack, Granted, Kind, Released
+from .store import Needs, Store, Transaction
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Batch:
+    """The work of one transaction, and what is known of it whether or not it succeeds.
+
+    `due`: workspaces in which something has run out; `owed`: leases to give back first; `drained`: receipt
+    ids that the ledger has, with whom to tell when they are out of the outbox.
+    """
+
+    items: Sequence[Pending]
+    due: Sequence[str] = ()
+    owed: list[Owed] = field(default_factory=list)
+    drained: list[tuple[list[str], "Future[None]"]] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    events: dict[str, list[Event]] = field(default_factory=dict)
+    now: int = 0
+    next_due: int | None = None
+    recorded: bool = False
+    _kid: str = ""
+
+    def transact(self, store: Store, clock: Clock | None) -> None:
+        """Decide everything, durably. Raises StorageFault; then no answer may be given."""
+        with store.transaction(self._needs(), clock) as transaction:
+            self.now = transaction.now
+            self._kid = _kid()
+            for workspace, world in transaction.worlds.items():
+                for event in world.events:
+                    self._record_end(transaction, workspace, event)
+            self._give_back(transaction)
+            for item in self.items:
+                self.answers.append(self._decide(store, transaction, item.ask))
+            for receipt_ids, _ in self.drained:
+                transaction.drained(receipt_ids)
+        self.next_due = transaction.next_due
+        self.events = {
+            workspace: world.events for workspace, world in transaction.worlds.items() if world.events
+        }
+
+    def _needs(self) -> dict[str, Needs]:
+        needs: dict[str, Needs] = {workspace: Needs() for workspace in self.due}
+        for owed in self.owed:
+            needs.setdefault(owed.workspace, Needs()).resources.add(owed.resource)
+        for item in self.items:
+            command = item.ask.command
+            need = needs.setdefault(item.workspace, Needs())
+            need.resources.add(command.resource)
+            need.active_limit = item.ask.active_limit
+            if not isinstance(command, GiveBack):
+                need.agents.add(command.agent)
+            if isinstance(command, Acquire):
+                need.asking.setdefault(command.resource, set()).add(command.agent)
+        return needs
+
+    def _give_back(self, transaction: Transaction) -> None:
+        for owed in self.owed:
+            if owed.asked_again(self.items):
+                continue  # it is renewed instead
+            world = transaction.worlds[owed.workspace]
+            seen = len(world.events)
+            decide(world, GiveBack(owed.resource, owed.lease_id), transaction.now)
+            for event in world.events[seen:]:
+                self._record_end(transaction, owed.workspace, event)
+
+    def _decide(self, store: Store, transaction: Transaction, ask: Ask) -> Answer:
+        command = ask.command
+        outcome = decide(transaction.worlds[ask.workspace], command, transaction.now)
+        body = orjson.dumps(wire.body(outcome, store.rules))
+        names = wire.receipt_names(command, outcome)
+        if names is None or isinstance(command, GiveBack):
+            return Answer(outcome, body)
+        receipt_id = wire.new_receipt_id()
+        claims = receipts.claims(
+            iat=transaction.now // 1000,
+            jti=receipt_id,
+            sub=command.agent,
+            auth=ask.auth,
+            workspace=ask.workspace,
+            event=names[0],
+            outcome=names[1],
+            digest=ask.digest,
+            result_json=body,
+        )
+        if isinstance(outcome, Granted | Released | Deadlock):
+            self._record(transaction, ask.workspace, receipt_id, claims)
+        return Answer(outcome, body, claims, receipt_id, self._kid)
+
+    def _record_end(self, transaction: Transaction, workspace: str, event: Event) -> None:
+        """Record a lease that ended with nobody asking: it ran out, or was given back."""
+        if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED):
+            return
+        expired = event.kind is Kind.EXPIRED
+        receipt_id = wire.new_receipt_id()
+        claims = receipts.claims(
+            iat=event.at // 1000,
+            jti=receipt_id,
+            sub=event.agent,
+            auth=None,
+            workspace=workspace,
+            event="coordination.expire" if expired else "coordination.give_back",
+            outcome="expired" if expired else "released",
+            digest=None,
+            result_json=orjson.dumps(wire.ended(event, event.lease)),
+        )
+        self._record(transaction, workspace, receipt_id, claims)
+
+    def _record(self, transaction: Transaction, workspace: str, receipt_id: str, claims: bytes) -> None:
+        transaction.record(workspace, receipt_id, self._kid, claims)
+        self.recorded = True
+
+
+def _kid() -> str:
+    """The key that signs now; empty when there is none to be had: the lease stands without a receipt."""
+    try:
+        return signing.current().kid
+    except Exception as error:
+        logger.error("no signing key: %s: %s", type(error).__name__, error)
+        return ""

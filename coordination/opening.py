@@ -1,0 +1,37 @@
+"""The authority's database and rules, as the settings have them."""
+
+from typing import Any
+
+from django.conf import settings
+
+from .core.model import Rules
+from .engines import Engine
+from .engines.postgres import PostgresEngine
+from .engines.sqlite import SqliteEngine
+
+
+def rules() -> Rules:
+    """The constants of the authority; see `intramedial.settings.TABLE`."""
+    return Rules(
+        lease_ttl_ms=settings.LEASE_TTL_MS,
+        stampede_base_ms=settings.STAMPEDE_BASE_MS,
+        stampede_cap_ms=settings.STAMPEDE_CAP_MS,
+        queue_limit=settings.QUEUE_LIMIT,
+        offer_ms=settings.OFFER_MS,
+        wait_ttl_ms=settings.WAIT_TTL_MS,
+        trust_start=settings.TRUST_START,
+        trust_release=settings.TRUST_RELEASE,
+        trust_expiry=settings.TRUST_EXPIRY,
+    )
+
+
+def open_engine(readonly: bool = False) -> Engine:
+    """A connection to the authority's tables. Raises StorageFault when another process is the writer."""
+    database: dict[str, Any] = settings.DATABASES["leases"]
+    if database["ENGINE"].endswith("sqlite3"):
+        return SqliteEngine(database["NAME"], readonly)
+    names = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
+    given = {name: database.get(key) for name, key in names.items()}
+    # Whatever the address says on top, except how patient to be: the engine is less so than the pages.
+    options = {key: value for key, value in database["OPTIONS"].items() if key != "connect_timeout"}
+    return PostgresEngine({name: value for name, value in given.items() if value} | options)

@@ -1,0 +1,90 @@
+"""From the outbox to the ledger: signs what happened and appends it, outside any lease's way.
+
+A ledger that is missing, locked or slow stops this thread and nothing else: the outbox keeps what is not in
+the ledger yet, and appending is idempotent, so a crash between the two loses and doubles nothing.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from intramedial.ledger import log
+from intramedial.receipts import receipt as receipts
+
+from .engines import Engine, Row
+from .opening import open_engine
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 500
+REST_S = 0.05  # between two rounds, so that each moves many
+RETRY_S = 2.0
+LOOK_S = 5.0  # what another process left behind is found even if nothing is recorded here
+
+Drained = Callable[[list[str]], "Future[None]"]
+
+
+class Drain:
+    """One thread a process; with several processes one of them drains at a time."""
+
+    def __init__(self) -> None:
+        self._work = threading.Event()
+        self._stopping = threading.Event()
+        self._engine: Engine | None = None
+        self._thread: threading.Thread | None = None
+
+    def wake(self) -> None:
+        """There is something new in the outbox."""
+        self._work.set()
+
+    def start(self, drained: Drained) -> None:
+        """`drained` takes receipt ids out of the outbox and says when that is done."""
+        self._thread = threading.Thread(target=self._run, args=(drained,), name="outbox", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the round under way; a ledger that hangs is not waited for."""
+        self._stopping.set()
+        self._work.set()
+        if self._thread is not None:
+            self._thread.join(timeout=2)
+
+    def _run(self, drained: Drained) -> None:
+        while not self._stopping.is_set():
+            try:
+                moved = self._round(drained)
+            except Exception as error:
+                # Whatever it is, it is the ledger's trouble: the outbox waits and the leases go on.
+                logger.warning("the ledger does not take receipts now: %s: %s", type(error).__name__, error)
+                self._reconnect()
+                self._stopping.wait(RETRY_S)
+                continue
+            if moved < AT_ONCE:
+                self._work.wait(LOOK_S)
+                self._work.clear()
+            self._stopping.wait(REST_S)
+        self._reconnect()
+
+    def _round(self, drained: Drained) -> int:
+        if self._engine is None:
+            self._engine = open_engine(readonly=True)
+        rows = self._engine.outbox(AT_ONCE)
+        if rows:
+            log.append([(row[0], row[1], _sign(row)) for row in rows])
+            drained([row[0] for row in rows]).result(timeout=30)
+        return len(rows)
+
+    def _reconnect(self) -> None:
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+
+def _sign(row: Row) -> str:
+    """The receipt's JWS, byte for byte the one of the answer: by the key that signed then."""
+    receipt_id, _, kid, claims = row
+    receipt = receipts.receipt(bytes(claims), receipt_id, kid or None)
+    if receipt is None:
+        raise RuntimeError("no key to sign with")
+    return receipt["jws"]

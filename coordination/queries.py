@@ -1,0 +1,149 @@
+"""What is read for `GET wait`, agents, the board and pages: the authority's tables, looked at and not locked.
+
+Every picture is settled at the instant it is taken, so it never shows what has run out, whether or not an
+alarm has run. Reads have a thread and a connection of their own and never stand in the authority's way.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from . import clock, wire
+from .core.model import Agent, Resource
+from .core.picture import deadlocks
+from .opening import open_engine, rules
+from .store import StorageFault, Store, Transaction
+
+__all__ = ["PAGE", "StorageFault", "agent", "picture", "snapshot", "stop"]
+
+PAGE = 500
+WHOLE = 10_000
+Json = dict[str, Any]
+T = TypeVar("T")
+
+_executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="queries")
+_store: Store | None = None
+
+
+async def picture(
+    workspace: str, resource: str | None = None, limit: int = PAGE, cursor: str | None = None
+) -> Json:
+    """The body of `GET wait`: holders, queues, deadlock pairs of one resource or of a page of resources.
+
+    A page holds whole queues of up to `limit` resources; `nextCursor` is there when more follow. Deadlock
+    pairs stand with the resource that was asked for. Raises StorageFault.
+    """
+
+    def read(transaction: Transaction) -> Json:
+        if resource is not None:
+            names, more = [resource], False
+        else:
+            names = transaction.active_names(workspace, cursor or "", limit + 1)
+            names, more = names[:limit], len(names) > limit
+        shown = _shown(transaction, workspace, names, resource)
+        return {**shown, "nextCursor": names[-1]} if more else shown
+
+    return await _reading(read)
+
+
+async def agent(workspace: str, did: str) -> Json | None:
+    """The body of `GET agents`: trust, holds and waits; None for one never seen. Raises StorageFault."""
+
+    def read(transaction: Transaction) -> Json | None:
+        names = transaction.names_of(workspace, did)
+        world = transaction.look(workspace, names, [did])
+        known = world.agents.get(did)
+        if known is None:
+            return None
+        resources = [world.resources[name] for name in sorted(names) if name in world.resources]
+        return {
+            "did": did,
+            "trust": _trust(known),
+            "holds": [said for said in _holders(resources) if said["holder"] == did],
+            "waits": [said for said in _queue(resources, transaction) if said["actorDid"] == did],
+        }
+
+    return await _reading(read)
+
+
+async def snapshot(workspace: str) -> Json:
+    """What a live socket starts from: the whole picture, the trust of everyone in it, counters."""
+
+    def read(transaction: Transaction) -> Json:
+        names = transaction.active_names(workspace, "", WHOLE)
+        shown = _shown(transaction, workspace, names, None)
+        del shown["ok"]
+        seen = {said["holder"] for said in shown["holders"]} | {said["actorDid"] for said in shown["queue"]}
+        trust = {known.did: _trust(known) for known in transaction.known(workspace, sorted(seen))}
+        counters = {
+            "resources": len({said["resource"] for said in (*shown["holders"], *shown["queue"])}),
+            "holders": len(shown["holders"]),
+            "waiters": len(shown["queue"]),
+            "deadlocks": len(shown["deadlocks"]),
+        }
+        return {**shown, "trust": trust, "counters": counters}
+
+    return await _reading(read)
+
+
+def stop() -> None:
+    """Give the connection back; the next read opens another."""
+    _executor.submit(_close).result()
+
+
+async def _reading(read: Callable[[Transaction], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(_executor, _read, read)
+
+
+def _read(read: Callable[[Transaction], T]) -> T:
+    global _store
+    try:
+        if _store is None:
+            _store = Store(open_engine(readonly=True), rules())
+        with _store.reading(clock.installed()) as transaction:
+            return read(transaction)
+    except StorageFault:
+        _close()
+        raise
+
+
+def _close() -> None:
+    global _store
+    if _store is not None:
+        _store.engine.close()
+        _store = None
+
+
+def _shown(transaction: Transaction, workspace: str, names: list[str], only: str | None) -> Json:
+    world = transaction.look(workspace, [*names, *transaction.contended_names(workspace)])
+    resources = [world.resources[name] for name in sorted(set(names)) if name in world.resources]
+    pairs = deadlocks(world)
+    if only is not None:
+        pairs = [pair for pair in pairs if only in pair.resources]
+    else:
+        page = set(names)
+        pairs = [pair for pair in pairs if pair.resources[0] in page]
+    return {
+        "ok": True,
+        "serverTime": wire.instant(transaction.now),
+        "holders": _holders(resources),
+        "queue": _queue(resources, transaction),
+        "deadlocks": [wire.deadlock(pair) for pair in pairs],
+    }
+
+
+def _holders(resources: Iterable[Resource]) -> list[Json]:
+    return [wire.holder(resource, lease) for resource in resources for lease in resource.leases]
+
+
+def _queue(resources: Iterable[Resource], transaction: Transaction) -> list[Json]:
+    return [
+        wire.waiter(resource, wait, place, transaction.rules)
+        for resource in resources
+        for place, wait in enumerate(resource.queue)
+    ]
+
+
+def _trust(known: Agent) -> Json:
+    return {"score": float(known.trust), "releases": known.releases, "expiries": known.expiries}
