@@ -185,3 +185,18 @@ class Nonce(models.Model):
 
     def __str__(self) -> str:
         return self.key_and_nonce
+
+
+class Ticket(models.Model):
+    """Opens one live socket of a workspace, once; only the hash of the ticket is kept."""
+
+    sha256 = models.CharField("resumen", max_length=64, unique=True, editable=False)
+    workspace = models.CharField("espacio", max_length=32)
+    expires_at = models.DateTimeField("caduca", db_index=True)
+
+    class Meta:
+        verbose_name = "billete"
+        verbose_name_plural = "billetes"
+
+    def __str__(self) -> str:
+        return f"{self.workspace}, {self.expires_at:%H:%M:%S}"

@@ -1,0 +1,177 @@
+"""The REST router of coordination: from a validated request to a command, from an outcome to an answer."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import orjson
+from django.conf import settings
+from ninja import Query, Router
+
+from coordination import authority, queries, schemas
+from coordination.authority import Ask, StorageFault
+from coordination.core.messages import (
+    Acquire,
+    Command,
+    Deadlock,
+    Granted,
+    Held,
+    LimitReached,
+    NotReleased,
+    Release,
+    Released,
+    Withdraw,
+    Withdrawn,
+)
+from coordination.wire import new_lease_id
+from intramedial.calls import COUNTED, UNCOUNTED, Call, Reply
+from intramedial.problems import Problem
+from intramedial.schemas import errors
+
+router = Router(tags=["coordination"])
+
+STATUS = {Granted: 200, Released: 200, Withdrawn: 200, Held: 409, Deadlock: 409, NotReleased: 409}
+RETRY_AFTER = {Held: ((b"retry-after", b"1"),)}
+
+PREFER = {
+    "in": "header",
+    "name": "Prefer",
+    "required": False,
+    "description": "RFC 7240. `wait=0`: refuse me rather than queue me. Other preferences are ignored.",
+    "schema": {"type": "string"},
+    "example": "wait=0",
+}
+
+
+@router.post(
+    "coordination/lease",
+    auth=COUNTED,
+    operation_id="acquireLease",
+    summary="Ask for a lease",
+    response={200: schemas.LeaseGranted, 409: schemas.LeaseHeld | schemas.Deadlock, **errors(body=True)},
+    openapi_extra={"parameters": [PREFER]},
+    by_alias=True,
+)
+async def lease(request: Call, body: schemas.LeaseRequest) -> Reply:
+    """Grant the resource, renew a lease the agent holds (same id, same token, new end), or refuse.
+
+    Refused as `lease_held`, the agent is in the queue if it has a `position`: ask again after `waitMs`, and
+    at the latest before `keptUntil`. Refused as `deadlock`, it is not. A lease ends at `expiresAt` unless it
+    is asked for again; how long it lasts is the service's to say, so `ttlMs` in the body is ignored.
+    """
+    resource, mode = body.resource
+    queue = not declines_queue(request.parts.headers.get("prefer"))
+    return await _decide(request, Acquire(resource, mode, body.actor_did, new_lease_id(), queue))
+
+
+@router.post(
+    "coordination/release",
+    auth=COUNTED,
+    operation_id="releaseLease",
+    summary="Give a lease back",
+    response={200: schemas.LeaseReleased, 409: schemas.NotReleased, **errors(body=True)},
+    by_alias=True,
+)
+async def release(request: Call, body: schemas.ReleaseRequest) -> Reply:
+    """End a lease that the agent holds; the next waiter is offered the resource.
+
+    With a `leaseId` that is not that of a lease the agent holds now, the answer is `stale_lease`; without one
+    and without a lease, `not_held`. Neither changes anything.
+    """
+    resource, _ = body.resource
+    return await _decide(request, Release(resource, body.actor_did, body.lease_id))
+
+
+@router.get(
+    "coordination/wait",
+    auth=COUNTED,
+    operation_id="seeWaits",
+    summary="Who holds, who waits, who is deadlocked",
+    response={200: schemas.Picture, **errors()},
+    by_alias=True,
+)
+async def wait(request: Call, query: Query[schemas.WaitQuery]) -> Reply:
+    """The live picture of the workspace, or of one resource. It never shows what has run out."""
+    resource = query.resource[0] if query.resource is not None else None
+    workspace = request.caller.workspace
+    return await _seen(queries.picture(workspace, resource, query.limit, query.cursor))
+
+
+@router.delete(
+    "coordination/wait",
+    auth=COUNTED,
+    operation_id="leaveQueue",
+    summary="Leave a queue",
+    response={200: schemas.Withdrawn, **errors()},
+    by_alias=True,
+)
+async def withdraw(request: Call, query: Query[schemas.WithdrawQuery]) -> Reply:
+    """Give up the agent's place in the queue of the resource, and its entry in the list of deadlocks."""
+    resource, _ = query.resource
+    return await _decide(request, Withdraw(resource, query.actor_did))
+
+
+@router.get(
+    "agents",
+    auth=UNCOUNTED,
+    operation_id="seeAgent",
+    summary="An agent's trust, leases and waits",
+    response={200: schemas.Agent, **errors(404)},
+    by_alias=True,
+)
+async def agent(request: Call, query: Query[schemas.AgentQuery]) -> Reply:
+    """What is known of an agent in this workspace. 404 for one that has never acquired or waited here."""
+    return await _seen(queries.agent(request.caller.workspace, query.did))
+
+
+async def check_authority() -> None:
+    """Raise unless the authority's thread and its database answer."""
+    await asyncio.wrap_future(authority.get().run(lambda store: store.engine.latest()))
+
+
+async def _seen(reading: Awaitable[dict[str, Any] | None]) -> Reply:
+    try:
+        found = await reading
+    except StorageFault as error:
+        raise _unavailable("The authority's storage does not answer. Ask again.") from error
+    if found is None:
+        raise Problem("not_found", "No such agent has acquired or waited in this workspace.")
+    return Reply(200, orjson.dumps(found))
+
+
+def _unavailable(detail: str) -> Problem:
+    return Problem("authority_unavailable", detail, headers={"retry-after": "1"})
+
+
+async def _decide(call: Call, command: Command) -> Reply:
+    caller = call.caller
+    caller.require_actor(command.agent)
+    limit = settings.WORKSPACE_RESOURCES if caller.trial is None else settings.TRIAL_RESOURCES
+    try:
+        answer = await authority.get().ask(Ask(caller.workspace, command, caller.auth, call.digest, limit))
+    except (authority.Unavailable, StorageFault) as error:
+        raise _unavailable(
+            "Nothing was decided, or it is not known: there is no lease. Ask again."
+        ) from error
+    outcome = answer.outcome
+    if isinstance(outcome, LimitReached):
+        raise Problem(
+            "rate_limited",
+            f"The workspace holds or waits for {outcome.limit} resources, as many as it may at once. "
+            "Release some, or wait for some to run out.",
+        )
+    body = answer.body
+    if not isinstance(outcome, Withdrawn):
+        body = b'%s,"receipt":%s}' % (body[:-1], orjson.dumps(answer.receipt()))
+    return Reply(STATUS[type(outcome)], body, RETRY_AFTER.get(type(outcome), ()))
+
+
+def declines_queue(prefer: str | None) -> bool:
+    """Whether `Prefer` (RFC 7240) says `wait=0`. Of a preference given twice the first one counts."""
+    if prefer is None:
+        return False
+    for preference in prefer.split(","):
+        name, _, value = preference.partition(";")[0].partition("=")
+        if name.strip().lower() == "wait":
+            return value.strip().strip('"') == "0"
+    return False

@@ -1,0 +1,44 @@
+"""Whose address a request comes from, for limits; kept only as a keyed hash."""
+
+import ipaddress
+from collections.abc import Sequence
+
+from django.utils.crypto import salted_hmac
+
+from intramedial.parsers import Network
+
+# Of IPv6, one customer usually has a whole /64.
+IPV6_PREFIX = 64
+
+
+def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
+    """The address of the client, empty if there is none (a Unix socket).
+
+    `peer` is the connection's other end, `forwarded_for` the request's `X-Forwarded-For`. Of that, each entry
+    is believed only when the one to its right is a trusted proxy's, the connection itself the last of them.
+    """
+    address = _parse(peer)
+    for entry in reversed(forwarded_for.split(",")):
+        if address is None or not any(address in network for network in trusted):
+            break
+        before = _parse(entry.strip())
+        if before is None:
+            break
+        address = before
+    return "" if address is None else str(address)
+
+
+def address_hash(address: str) -> str:
+    """A keyed hash of an address (of IPv6: of its /64): says whether two are the same, and nothing else."""
+    parsed = _parse(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        address = str(ipaddress.ip_network((parsed, IPV6_PREFIX), strict=False))
+    return salted_hmac("intramedial.address", address, algorithm="sha256").hexdigest()
+
+
+def _parse(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

@@ -1,0 +1,52 @@
+"""The JSON API: every operation registered once, with django-ninja, and the table it is served from.
+
+`intramedial.lean` serves it, `intramedial.openapi` describes it; neither knows an operation of its own.
+"""
+
+from functools import cache
+
+import orjson
+from ninja import NinjaAPI
+
+import coordination.api
+from intramedial import health, openapi, published, routes
+from intramedial.workspaces import trials_api
+
+DESCRIPTION = """\
+Exclusive leases for AI agents, with signed receipts anyone can verify.
+
+A lease refused is a normal answer (409, `ok: false`, a `reason`); an error is a problem (RFC 9457,
+`application/problem+json`), also with `ok: false` and a `reason`, of a closed list.
+
+A request is checked in this order: path and method (404, 405), size (413), media type (415), credentials
+(401, 403, 429), JSON (400), shape (422), whom the credentials may name (403); then it is decided. A path
+without the method asked for is `405` with `Allow` and the reason `not_found`. `HEAD` is answered wherever
+`GET` is.
+
+JSON is read strictly: UTF-8 without a byte order mark, no name twice in an object, no NaN or infinity, no
+lone surrogates, at most 16 deep. Unknown members are ignored. Durations are whole milliseconds (`…Ms`),
+instants RFC 3339 in UTC (`…At`).
+
+There are no CORS headers, except on the published keys and on this description.
+"""
+
+
+@cache
+def description() -> bytes:
+    """The OpenAPI description, as it is served."""
+    return orjson.dumps(openapi.describe(api))
+
+
+@cache
+def routes_by_path() -> dict[str, dict[str, routes.Route]]:
+    """What is served: path -> method -> route."""
+    return routes.table(api)
+
+
+api = NinjaAPI(
+    title="coordination.lease", version="1.0.0", description=DESCRIPTION, openapi_url=None, docs_url=None
+)
+api.add_router("/api/v1/acp", coordination.api.router)
+api.add_router("/api/v1/trial", trials_api.router)
+api.add_router("/health", health.router(coordination.api.check_authority))
+api.add_router("", published.router(description))

@@ -1,0 +1,72 @@
+"""What an operation of the JSON API is given, what it answers, and whom it lets in; free of any framework."""
+
+import base64
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from intramedial.identity import auth
+from intramedial.identity.auth import Principal
+from intramedial.identity.requests import RequestParts
+
+Headers = tuple[tuple[bytes, bytes], ...]
+JSON = b"application/json"
+
+
+@dataclass(slots=True)
+class Call:
+    """A request on its way to an operation. `principal` is None where none is asked for."""
+
+    parts: RequestParts
+    principal: Principal | None = None
+
+    @property
+    def caller(self) -> Principal:
+        """Who is asking, in an operation that asks for credentials."""
+        assert self.principal is not None
+        return self.principal
+
+    @property
+    def digest(self) -> str:
+        """The body's digest as a receipt names it (RFC 9530): `sha-256=:…:`."""
+        return f"sha-256=:{base64.b64encode(hashlib.sha256(self.parts.body).digest()).decode()}:"
+
+
+@dataclass(slots=True)
+class Reply:
+    """An answer: status, body, further header fields (lower-case names).
+
+    An answer is not to be stored by anybody, unless it is `public` and says itself for how long it may be.
+    """
+
+    status: int
+    body: bytes
+    headers: Headers = ()
+    media_type: bytes = JSON
+    public: bool = False
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """The credentials an operation takes: names of security schemes, any one of which does.
+
+    What ninja knows as an operation's `auth`. `admit` gives the caller, or raises Problem.
+    """
+
+    schemes: tuple[str, ...]
+    admit: Callable[[RequestParts], Awaitable[Principal]]
+
+    async def __call__(self, parts: RequestParts) -> Principal:
+        """The caller; Problem for one that is not let in."""
+        return await self.admit(parts)
+
+
+async def _uncounted(parts: RequestParts) -> Principal:
+    return await auth.authenticate(parts, spend=False)
+
+
+COUNTED = Credentials(("apiKey", "signature"), auth.authenticate)
+"""A key or a signed request. A call of a trial counts as one, whatever its answer."""
+
+UNCOUNTED = Credentials(("apiKey", "signature"), _uncounted)
+"""A key or a signed request. A trial's calls are not spent."""

@@ -1,0 +1,125 @@
+"""`/health/live`: the process answers. `/health/ready`: it can serve what it promises."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Literal
+
+import orjson
+from django.db import connections
+from ninja import Router
+from pydantic import Field
+
+from intramedial import logs
+from intramedial.calls import Call, Reply
+from intramedial.identity.threads import DatabaseThreads
+from intramedial.problems import Problem, problem_body
+from intramedial.schemas import Problem as ProblemShape
+from intramedial.schemas import Shape
+
+CHECK_WITHIN_S = 2.0
+REMEMBERED_S = 0.5
+
+Check = Callable[[], Awaitable[object]]
+State = Literal["ok", "failed"]
+Parts = dict[str, State]
+
+logger = logging.getLogger(__name__)
+
+
+class Live(Shape):
+    """The process answers."""
+
+    ok: Literal[True]
+
+
+class Ready(Shape):
+    """Everything needed for a lease answers. A ledger that does not is said, but delays no lease."""
+
+    ok: Literal[True]
+    parts: dict[str, State] = Field(description="authority, accounts, ledger: each `ok` or `failed`.")
+
+
+class NotReady(ProblemShape):
+    """Something needed for a lease does not answer."""
+
+    parts: dict[str, State]
+
+
+def router(authority: Check) -> Router:
+    """The health checks; `authority` raises unless leases can be decided."""
+    routes = Router(tags=["health"])
+    readiness = Readiness(
+        {"authority": authority, "accounts": database("default"), "ledger": database("ledger")}
+    )
+
+    @routes.get(
+        "live", operation_id="live", summary="Is the process up", response={200: Live, 413: ProblemShape}
+    )
+    async def live(request: Call) -> Reply:
+        """Answers as long as the process does; asks nothing of its databases."""
+        return Reply(200, b'{"ok":true}')
+
+    @routes.get(
+        "ready",
+        operation_id="ready",
+        summary="Can it serve",
+        response={200: Ready, 413: ProblemShape, 503: NotReady},
+        by_alias=True,
+    )
+    async def ready(request: Call) -> Reply:
+        """Whether leases can be decided and callers told apart."""
+        parts = await readiness.parts()
+        if failed := [name for name in ("authority", "accounts") if parts[name] != "ok"]:
+            problem = Problem("authority_unavailable", f"Not answering: {', '.join(failed)}.")
+            body = problem_body(problem, logs.request_id.get()) | {"parts": parts}
+            headers = ((b"retry-after", b"1"),)
+            return Reply(503, orjson.dumps(body), headers, b"application/problem+json")
+        return Reply(200, orjson.dumps({"ok": True, "parts": parts}))
+
+    return routes
+
+
+def database(alias: str) -> Check:
+    """A check that the database answers."""
+    threads = DatabaseThreads(f"health-{alias}", 1)
+
+    def ask() -> None:
+        with connections[alias].cursor() as cursor:
+            cursor.execute("SELECT 1")
+
+    return partial(threads.run, ask, repeatable=True)
+
+
+class Readiness:
+    """Runs the checks side by side, once for all who ask at the same time, and keeps the outcome a moment."""
+
+    def __init__(self, checks: Mapping[str, Check], clock: Callable[[], float] = time.monotonic):
+        self._checks = checks
+        self._clock = clock
+        self._until = float("-inf")
+        self._running: asyncio.Task[Parts] | None = None
+
+    async def parts(self) -> Parts:
+        """Each part and how it is."""
+        task = self._running
+        if task is None or task.get_loop() is not asyncio.get_running_loop() or self._clock() >= self._until:
+            task = self._running = asyncio.get_running_loop().create_task(self._run())
+            self._until = self._clock() + CHECK_WITHIN_S + REMEMBERED_S
+        return await asyncio.shield(task)
+
+    async def _run(self) -> Parts:
+        states = await asyncio.gather(*(self._state(name, check) for name, check in self._checks.items()))
+        self._until = self._clock() + REMEMBERED_S
+        return dict(zip(self._checks, states, strict=True))
+
+    async def _state(self, name: str, check: Check) -> State:
+        try:
+            async with asyncio.timeout(CHECK_WITHIN_S):
+                await check()
+        except Exception as error:
+            logger.warning("health check of %s failed: %s: %s", name, type(error).__name__, error)
+            return "failed"
+        return "ok"

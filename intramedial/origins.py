@@ -1,0 +1,31 @@
+"""Which pages a request may come from."""
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http.request import validate_host
+
+from intramedial.identity.signatures import origin
+from intramedial.problems import Problem
+
+
+def require_same_origin(headers: Mapping[str, str]) -> None:
+    """Problem (`forbidden`) for a request of another site's page. Programs send no `Origin`, and may pass."""
+    given = headers.get("origin")
+    if given is None and headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none"):
+        return
+    if given is None or not _is_own(given, headers.get("host", "")):
+        raise Problem("forbidden", f"Only pages of {settings.BASE_URL} may do this.")
+
+
+def _is_own(given: str, host: str) -> bool:
+    if given == origin(settings.BASE_URL):
+        return True
+    try:
+        parts = urlsplit(given)
+        own = parts.scheme in ("http", "https") and parts.netloc == host.lower()
+        # The host served counts only if it is one of ours: a name rebound to this machine is not.
+        return own and validate_host(parts.hostname or "", settings.ALLOWED_HOSTS)
+    except ValueError:
+        return False

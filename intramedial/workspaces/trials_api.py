@@ -1,0 +1,191 @@
+"""The API of trials: begin one, add an agent to it, see what is left of it, open a live socket."""
+
+import time
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import orjson
+from django.conf import settings
+from ninja import Router
+from pydantic import Field
+
+from intramedial import origins, schemas
+from intramedial.addresses import address_hash, client_address
+from intramedial.calls import UNCOUNTED, Call, Credentials, Headers, Reply
+from intramedial.identity import auth
+from intramedial.identity.did import did_key_public
+from intramedial.identity.principal import Principal, TrialState
+from intramedial.identity.proofs import TYPE, check_proof
+from intramedial.identity.requests import RequestParts
+from intramedial.identity.threads import DatabaseThreads
+from intramedial.problems import Problem
+from intramedial.routes import invalid
+from intramedial.workspaces import tickets, trials
+
+router = Router(tags=["trial"])
+threads = DatabaseThreads("trials", 1)
+
+
+async def _any_key(parts: RequestParts) -> Principal:
+    signed = await auth.proven_key(parts)
+    return Principal("", "signature", signed.did, read_only=False, semantic_classes={})
+
+
+NEW_KEY = Credentials(("signature",), _any_key)
+"""A signature by whatever key: it may be one that the service has never seen."""
+
+
+class TrialKey(schemas.Shape):
+    """The key that begins a trial."""
+
+    did: schemas.Did = Field(description="The `did:key` of the key that signs the request.")
+
+
+class NewAgent(schemas.Shape):
+    """A further agent of the trial."""
+
+    did: schemas.Did = Field(description="The `did:key` of the new agent.")
+    proof: str = Field(
+        description="Compact JWS, signed by the new key (EdDSA), with the header "
+        f'`{{"alg": "EdDSA", "typ": "{TYPE}"}}` and the claims `{{"did": the new did:key, "trial": the '
+        'did:key of the trial, "aud": the base URL of this service, "iat": seconds since 1970}`. '
+        "Good for a minute."
+    )
+
+
+class Trial(schemas.Shape):
+    """A trial as it stands."""
+
+    did: schemas.Did = Field(description="The key that began it.")
+    workspace: schemas.Workspace
+    calls_limit: int
+    calls_used: int
+    expires_at: schemas.Instant
+
+
+class TrialWithAgents(Trial):
+    """A trial as it stands, with its further agents."""
+
+    agents: list[schemas.Did] = Field(description="Its further agents, oldest first.")
+
+
+class Ticket(schemas.Shape):
+    """Opens one live socket."""
+
+    ticket: str = Field(description="Send it as the subprotocol `ticket.…` beside `intramedial`.")
+    expires_at: schemas.Instant
+
+
+@router.post(
+    "keys",
+    auth=NEW_KEY,
+    operation_id="beginTrial",
+    summary="Begin a trial",
+    response={200: Trial, 201: Trial, **schemas.errors(body=True)},
+    by_alias=True,
+)
+async def keys(request: Call, body: TrialKey) -> Reply:
+    """Begin a trial for the key that signs: a workspace of its own, a number of calls, some days.
+
+    201 the first time; for the same key again 200 and the same state, with nothing reset. Only for pages of
+    this very origin, and for programs (which send no `Origin`). An address may begin some trials an hour.
+    """
+    origins.require_same_origin(request.parts.headers)
+    _require_ed25519(body.did)
+    request.caller.require_actor(body.did)
+    parts = request.parts
+    address = client_address(parts.client, parts.headers.get("x-forwarded-for", ""), settings.TRUSTED_PROXIES)
+    state, new = await threads.run(partial(trials.begin, body.did, address_hash(address)))
+    return Reply(201 if new else 200, _json(_shape(state)), _left(state.trial))
+
+
+@router.get(
+    "",
+    auth=UNCOUNTED,
+    operation_id="seeTrial",
+    summary="What is left of a trial",
+    response={200: TrialWithAgents, **schemas.errors()},
+    by_alias=True,
+)
+async def see(request: Call) -> Reply:
+    """The trial that the signing key began or was added to. Not counted."""
+    trial = _trial(request)
+    state = await threads.run(partial(trials.find, trial.did))
+    return Reply(200, _json(_shape(state) | {"agents": state.agents}))
+
+
+@router.post(
+    "agents",
+    auth=UNCOUNTED,
+    operation_id="addTrialAgent",
+    summary="Add an agent to a trial",
+    response={200: TrialWithAgents, 201: TrialWithAgents, **schemas.errors(body=True)},
+    by_alias=True,
+)
+async def agents(request: Call, body: NewAgent) -> Reply:
+    """Add a second agent to the trial, signed by the key that began it. All its agents share the calls.
+
+    201 for a new one, 200 for one the trial has. A trial has at most 8 agents, its own key included. Not
+    counted.
+    """
+    trial = _trial(request)
+    _require_ed25519(body.did)
+    if request.caller.actor != trial.did:
+        raise Problem("forbidden", f"Only the key that began the trial, {trial.did}, can add agents.")
+    try:
+        check_proof(body.proof, did=body.did, trial=trial.did, audience=settings.BASE_URL, now=time.time())
+    except ValueError as error:
+        raise invalid(("/proof", str(error))) from None
+    state, new = await threads.run(partial(trials.add_agent, trial.did, body.did))
+    return Reply(201 if new else 200, _json(_shape(state) | {"agents": state.agents}))
+
+
+@router.post(
+    "ticket",
+    auth=UNCOUNTED,
+    operation_id="issueTicket",
+    summary="Open a live socket",
+    response={201: Ticket, **schemas.errors(415)},
+    by_alias=True,
+)
+async def ticket(request: Call) -> Reply:
+    """A ticket for `/ws/prueba/`: good once, for 30 seconds. A body is not read. Not counted."""
+    _trial(request)
+    secret, expires_at = await threads.run(partial(tickets.issue, request.caller.workspace))
+    return Reply(201, _json({"ticket": secret, "expiresAt": _instant(expires_at)}))
+
+
+def _trial(call: Call) -> TrialState:
+    if call.caller.trial is None:
+        raise Problem("forbidden", "These credentials are not those of a trial.")
+    return call.caller.trial
+
+
+def _require_ed25519(did: str) -> None:
+    try:
+        did_key_public(did)
+    except ValueError as error:
+        raise invalid(("/did", str(error))) from None
+
+
+def _shape(state: trials.State) -> dict[str, Any]:
+    return {
+        "did": state.trial.did,
+        "workspace": state.workspace,
+        "callsLimit": state.trial.calls_limit,
+        "callsUsed": state.trial.calls_used,
+        "expiresAt": _instant(state.trial.expires_at),
+    }
+
+
+def _left(trial: TrialState) -> Headers:
+    return tuple((name.encode(), value.encode()) for name, value in trial.headers(time.time()).items())
+
+
+def _instant(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return orjson.dumps(value)
