@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "intramedial.settings")
 
@@ -15,11 +17,15 @@ pages = get_asgi_application()
 from coordination import authority, consumers, queries  # noqa: E402
 from intramedial import lean, logs  # noqa: E402
 
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
 LEAN_PREFIXES = ("/api/", "/health/", "/.well-known/")
 LEAN_PATHS = ("/openapi.json",)
 
 
-async def _refuse(scope, receive, send):
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     """Refuse a socket on a path that has none (answered as 403 by the server)."""
     await receive()
     await send({"type": "websocket.close", "code": 4404})
@@ -28,7 +34,7 @@ async def _refuse(scope, receive, send):
 sockets = URLRouter([*consumers.websocket_urlpatterns, re_path(r"", _refuse)])
 
 
-async def application(scope, receive, send):
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application of the whole service."""
     kind = scope["type"]
     if kind == "lifespan":
@@ -43,8 +49,11 @@ async def application(scope, receive, send):
         await pages(scope, receive, send)
 
 
-async def _lifespan(receive, send):
-    """Start the authority before the first connection, and stop it after the last."""
+async def _lifespan(receive: Receive, send: Send) -> None:
+    """Start the authority before the first connection, and stop it after the last.
+
+    A server that sends no lifespan events has it started by the first request.
+    """
     await receive()
     try:
         await asyncio.to_thread(authority.start)
