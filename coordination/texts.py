@@ -23,6 +23,7 @@ KEY: Texts = {
     "signs_as": _("Firma"),
     "add_agent": _("Añadir otro agente"),
     "agent_name": _("Agente {letter}"),
+    "agent_in_words": _("el agente {letter}"),
 }
 
 EDITOR: Texts = {
@@ -73,7 +74,7 @@ ANSWER: Texts = {
     "say_held_not_queued": _("Lo tiene {holder} y no has entrado en la cola; vuelve a pedirlo en {in}."),
     "say_offered_queued": _("Se le ofrece a {holder}. Estás en el puesto {place} de la cola; vuelve a pedirlo en {in}."),
     "say_offered_not_queued": _("Se le ofrece a {holder} y no has entrado en la cola; vuelve a pedirlo en {in}."),
-    "say_deadlock": _("{holder} espera {waitingOn}, que depende de ti. Si esperaras, nadie avanzaría."),
+    "say_deadlock": _("Lo tiene {holder}, que espera {waitingOn}, y eso depende de ti. Si esperaras, nadie avanzaría."),
     "say_released": _("Has devuelto {resource}. Confianza: {score} (+{delta})."),
     "say_stale_lease": _("El leaseId no es el de una concesión en vigor de este agente. No ha cambiado nada."),
     "say_not_held": _("Este agente no tiene el recurso ahora mismo. No ha cambiado nada."),
@@ -143,7 +144,7 @@ BOARD: Texts = {
     "board_offered": _("Libre, ofrecido al primero de la cola"),
     "board_left": _("quedan"),
     "board_claim": _("ofrecido, le quedan"),
-    "board_again": _("vuelve a pedir en {in}"),
+    "board_again": _("repite en {in}"),
     "board_log": _("Lo último"),
     "place": _("Puesto {place}"),
     "mode_exclusive": _("exclusivo"),

@@ -76,7 +76,7 @@ def operations() -> dict[str, dict[str, Any]]:
 def curl(operation: dict[str, Any]) -> str:
     """An operation's example as a command for a POSIX shell, with the API key of a workspace."""
     address = shlex.quote(settings.BASE_URL + operation["path"])
-    key = '-H "Authorization: Bearer $INTRAMEDIAL_API_KEY"'
+    key = '-H "Authorization: Bearer $INTRAMEDIAL_KEY"'
     if operation["sends"] == "body":
         body = shlex.quote(json.dumps(operation["example"], ensure_ascii=False))
         parts = [f"curl -sS {address}", key, "-H 'Content-Type: application/json'", f"-d {body}"]

@@ -22,7 +22,7 @@ const trial = new Trial(baseUrl);
 const live = new Live("/ws/prueba/", () => trial.ticket());
 const form = new RequestForm(part(root, "request"), baseUrl);
 const signers = new Signers(part(root, "signer"), trial, (did) => form.signAs(did));
-const answers = new AnswerView(part(root, "answer"), {
+const answers = new AnswerView(part(root, "answer"), part(root, "receipt"), {
   again: launch,
   name_signer() {
     form.nameSigner();
@@ -82,7 +82,7 @@ async function show(answer) {
   const start = performance.now();
   const verification = body.receipt && (await verify(body.receipt.jws, expected));
   if (verification) verification.time = performance.now() - start;
-  const names = (did) => signers.nameOf(did) || shorten(did);
+  const names = (did) => signers.nameOf(did, "agent_in_words") || shorten(did);
   const said = answers.show(answer, { operation: form.operation, expected, names }, verification);
   return verification ? `${said} ${t(verification.ok ? "receipt_said_ok" : "receipt_said_bad")}` : said;
 }

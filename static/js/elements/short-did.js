@@ -1,4 +1,5 @@
-// <short-did value="did:…" [name="…"]>: a DID shortened in the middle. The whole of it is the tooltip; a click copies it.
+// <short-did value="did:…" [brief]>: a DID shortened in the middle, or to its tail beside a name. The whole of it is
+// the tooltip; a click copies it.
 
 import { shorten } from "../lib/did.js";
 import { h } from "../lib/dom.js";
@@ -17,7 +18,8 @@ class ShortDid extends HTMLElement {
 
   #render() {
     const did = this.getAttribute("value");
-    const short = shorten(did.replace(/^did:key:/, ""), 6, 5);
+    const bare = did.replace(/^did:key:/, "");
+    const short = this.hasAttribute("brief") ? `…${bare.slice(-5)}` : shorten(bare, 6, 5);
     const button = h("button", { type: "button", title: `${did}\n${t("copy")}` }, short);
     button.addEventListener("click", async () => {
       await navigator.clipboard?.writeText(did);

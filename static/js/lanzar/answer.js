@@ -1,13 +1,16 @@
 // The right side: what the authority said, in words and as it came, how long it took, and the receipt.
 
 import { h, icon, part } from "../lib/dom.js";
+import { shorten } from "../lib/did.js";
+import { pretty } from "../lib/json.js";
 import { clockTime, duration, has, number, t } from "../lib/text.js";
 import { receiptView } from "./receipt-view.js";
 
 export class AnswerView {
   /** @param {Record<string, () => void>} mends what one click can put right, by name */
-  constructor(root, mends) {
+  constructor(root, receiptRoot, mends) {
     this.root = root;
+    this.receipt = receiptRoot;
     this.body = part(root, "answer-body");
     this.start = [...this.body.childNodes];
     this.mends = mends;
@@ -15,6 +18,7 @@ export class AnswerView {
 
   clear() {
     this.body.replaceChildren(...this.start);
+    this.#putReceipt(null);
   }
 
   working(step) {
@@ -30,10 +34,10 @@ export class AnswerView {
     this.#put(
       verdict(answer.body.ok, t(`out_${outcome}`), sentence),
       times(answer, verification?.time),
-      raw(answer),
-      receipt && receiptView(receipt, context.expected, verification),
       "receipt" in answer.body && !receipt && h("p", { class: "quiet" }, t("receipt_missing")),
+      raw(answer),
     );
+    this.#putReceipt(receipt && receiptView(receipt, context.expected, verification));
     return `${t(`out_${outcome}`)}. ${sentence}`;
   }
 
@@ -43,20 +47,35 @@ export class AnswerView {
     const what = t(`problem_${known}`);
     const mend = { actor_mismatch: "name_signer", trial_expired: "new_key", unreachable: "again", authority_unavailable: "again", replayed: "again" }[reason];
     this.#put(
-      verdict(false, what, t(`problem_${known}_why`)),
+      verdict(false, what, t(`problem_${known}_why`), "cross"),
       h("p", { class: "mend" }, h("b", {}, t("mend")), " ", t(`problem_${known}_mend`)),
       mend && h("p", {}, h("button", { type: "button", class: "button", onclick: this.mends[mend] }, icon("again"), t(`mend_${mend}`))),
       reason === "trial_exhausted" && h("p", {}, h("a", { class: "button", href: "mailto:preview@intramedial.com" }, icon("mail"), t("ask_beta"))),
       answer && times(answer),
       answer?.body && raw(answer),
     );
+    this.#putReceipt(null);
     return `${what} ${t(`problem_${known}_mend`)}`;
+  }
+
+  #putReceipt(view) {
+    this.receipt.hidden = !view;
+    this.receipt.replaceChildren(...(view ?? []));
   }
 
   #put(...children) {
     this.root.removeAttribute("aria-busy");
     delete this.body.dataset.step;
     this.body.replaceChildren(...children.filter(Boolean));
+    this.#bringIntoView();
+  }
+
+  /** On a narrow page the answer lies below what was pressed. */
+  #bringIntoView() {
+    const { top } = this.root.getBoundingClientRect();
+    if (top >= 0 && top < innerHeight * 0.7) return;
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.root.scrollIntoView({ block: "start", behavior: still ? "auto" : "smooth" });
   }
 
   #sentence(body, outcome, { names }) {
@@ -86,8 +105,8 @@ function outcomeOf({ body }, operation) {
   return body.withdrawn ? "withdrawn" : "not_queued";
 }
 
-const verdict = (ok, title, sentence) =>
-  h("div", { class: `verdict ${ok ? "is-go" : "is-stop"}`, "data-ok": String(Boolean(ok)) }, icon(ok ? "signal-go" : "signal-stop"), h("strong", {}, title), h("p", {}, sentence));
+const verdict = (ok, title, sentence, sign = ok ? "signal-go" : "signal-stop") =>
+  h("div", { class: `verdict ${ok ? "is-go" : "is-stop"}`, "data-ok": String(Boolean(ok)) }, icon(sign), h("strong", {}, title), h("p", {}, sentence));
 
 function times({ status, times: { sign, network } }, verifying) {
   const steps = [
@@ -103,22 +122,27 @@ function times({ status, times: { sign, network } }, verifying) {
   );
 }
 
-/** The body as it came, its receipt folded away since it is shown below. */
+/** The body as it came; its receipt is folded, since it is shown below, and DIDs are shortened. Copying gives all. */
 function raw({ body }) {
   const { receipt, ...rest } = body;
-  const text = JSON.stringify(receipt ? { ...rest, receipt: { id: receipt.id, kid: receipt.kid, jws: `${receipt.jws.slice(0, 18)}…` } } : body, null, 2);
+  const shown = receipt ? { ...rest, receipt: { id: receipt.id } } : body;
+  const text = pretty(JSON.parse(JSON.stringify(shown, shortDids))).replace(/("id": "rcp_\w+") }\n}$/, "$1, … }\n}");
   return h(
     "div",
     { class: "code wraps" },
-    h("pre", { tabindex: "0", "data-part": "answer-json", "aria-label": t("answer_json") }, coloured(text)),
+    h("pre", { tabindex: "0", "data-part": "answer-json", "aria-label": t("answer_json") }, inked(text)),
     h("copy-button", { "data-label": t("copy"), "data-done": t("copied"), "data-copy": JSON.stringify(body, null, 2) }),
   );
 }
 
+const shortDids = (_, value) => (typeof value === "string" && value.startsWith("did:") ? shorten(value, 15, 6) : value);
+
 /** Names and punctuation set back, values in full ink. */
-function coloured(text) {
-  return text.split(/("(?:[^"\\]|\\.)*"(?=:)|[{}[\],:](?=\s|$))/).map((piece, index) => {
+function inked(text) {
+  return text.split(/("(?:[^"\\]|\\.)*":?|[{}[\],](?=[\s,\]}]|$))/).map((piece, index) => {
     if (index % 2 === 0) return piece;
-    return h("span", { class: piece.startsWith('"') ? "k" : "p" }, piece);
+    if (!piece.startsWith('"')) return h("span", { class: "p" }, piece);
+    if (piece.endsWith('":')) return h("span", { class: "k" }, piece);
+    return piece;
   });
 }

@@ -155,7 +155,7 @@ export class Board {
 
   #agent(did) {
     const name = this.nameOf(did);
-    return h("span", { class: "agent" }, name && h("b", {}, name, " "), h("short-did", { value: did }));
+    return h("span", { class: "agent" }, name && h("b", {}, name, " "), h("short-did", { value: did, brief: Boolean(name) }));
   }
 
   #entry(event) {

@@ -30,7 +30,7 @@ export function toCurl(baseUrl, { method, path, body }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const lines = [
     `curl -sS${method === "GET" || method === "POST" ? "" : ` -X ${method}`} ${quoted(baseUrl + path)}`,
-    `-H "Authorization: Bearer $INTRAMEDIAL_API_KEY"`,
+    `-H "Authorization: Bearer $INTRAMEDIAL_KEY"`,
   ];
   if (body !== undefined) lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(compact(body))}`);
   return lines.join(" \\\n  ");

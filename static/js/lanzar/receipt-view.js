@@ -5,7 +5,7 @@ import { h, icon } from "../lib/dom.js";
 import { instant, number, t } from "../lib/text.js";
 import { changeOneByte, decode, verify } from "../lib/receipt.js";
 
-/** An element for `receipt`; `first` is its verification, done already. */
+/** The elements that show `receipt`; `first` is its verification, done already. */
 export function receiptView(receipt, expected, first) {
   const verdict = h("div", { role: "status" });
   const checklist = h("ul", { class: "checklist", role: "list" });
@@ -33,13 +33,10 @@ export function receiptView(receipt, expected, first) {
   });
   show(first);
 
-  return h(
-    "section",
-    { class: "receipt", "aria-label": t("receipt") },
-    h("div", { class: "receipt-head" }, h("h4", {}, t("receipt")), h("code", {}, receipt.id)),
-    verdict,
+  return [
+    h("div", { class: "receipt-head" }, h("h3", {}, t("receipt")), h("code", {}, receipt.id)),
+    h("div", { class: "receipt-verdict" }, verdict, h("div", { class: "receipt-actions" }, change, download(receipt))),
     checklist,
-    h("div", { class: "receipt-actions" }, change, download(receipt)),
     h("table", { class: "facts" }, h("caption", { class: "visually-hidden" }, t("receipt_facts")), facts),
     h(
       "details",
@@ -47,7 +44,7 @@ export function receiptView(receipt, expected, first) {
       h("summary", {}, t("receipt_raw")),
       h("div", { class: "code wraps" }, raw, h("copy-button", { "data-label": t("copy"), "data-done": t("copied"), "data-copy": receipt.jws })),
     ),
-  );
+  ];
 }
 
 function checkLine({ id, ok, values }) {

@@ -20,6 +20,8 @@ export class RequestForm extends EventTarget {
     this.errors = part(root, "editor-errors");
     this.button = part(root, "launch");
     const apple = /Mac|iPhone|iPad/.test(navigator.platform);
+    // Where all stands in one column, the answer comes before the curl command.
+    if (matchMedia("(max-width: 60rem)").matches) root.querySelector("details").open = false;
     part(root, "shortcut").textContent = apple ? "⌘ ⏎" : "Ctrl ⏎";
 
     root.addEventListener("submit", (event) => {

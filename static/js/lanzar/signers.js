@@ -23,10 +23,10 @@ export class Signers {
     return this.trial.identities[this.#chosen];
   }
 
-  /** "Agente A" for an agent of this trial, else an empty text. */
-  nameOf(did) {
+  /** "Agente A" for an agent of this trial, else an empty text; `form` may name another text than a label's. */
+  nameOf(did, form = "agent_name") {
     const index = this.trial.identities.findIndex((identity) => identity.did === did);
-    return index < 0 ? "" : t("agent_name", { letter: letter(index) });
+    return index < 0 ? "" : t(form, { letter: letter(index) });
   }
 
   show() {

@@ -33,6 +33,22 @@ export function position(text, offset) {
   return { line: before.length, column: before.at(-1).length + 1 };
 }
 
+/** JSON for reading: what fits on one line of `width` characters stays on one. */
+export function pretty(value, width = 56, indent = "") {
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const array = Array.isArray(value);
+  const inner = `${indent}  `;
+  const members = array
+    ? value.map((item) => pretty(item, width, inner))
+    : Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${pretty(item, width, inner)}`);
+  if (!members.length) return array ? "[]" : "{}";
+  const line = array ? `[${members.join(", ")}]` : `{ ${members.join(", ")} }`;
+  const nested = array ? members.length > 1 && typeof value[0] === "object" : indent === "";
+  if (!nested && line.length + indent.length <= width && !line.includes("\n")) return line;
+  const [open, close] = array ? "[]" : "{}";
+  return `${open}\n${members.map((member) => inner + member).join(",\n")}\n${indent}${close}`;
+}
+
 class Reader {
   places = new Map();
   #at = 0;
