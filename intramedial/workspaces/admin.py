@@ -16,6 +16,7 @@ from intramedial.workspaces.models import (
     Membership,
     Nonce,
     RegisteredAgent,
+    Ticket,
     Trial,
     TrialAgent,
     Workspace,
@@ -215,4 +216,13 @@ class NonceAdmin(RecordAdmin):
 
     list_display = ("key_and_nonce", "expires_at")
     search_fields = ("key_and_nonce",)
+    ordering = ("-expires_at",)
+
+
+@admin.register(Ticket)
+class TicketAdmin(RecordAdmin):
+    """Tickets for live sockets that nobody has used yet."""
+
+    list_display = ("workspace", "expires_at")
+    search_fields = ("workspace",)
     ordering = ("-expires_at",)
