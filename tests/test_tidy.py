@@ -106,6 +106,7 @@ MAY_READ_CLOCKS = {
     "coordination/management/commands/purge.py": "what has expired",
     "intramedial/accounts/admin.py": "when a password was revoked",
     "intramedial/accounts/models.py": "when a row was made",
+    "intramedial/health.py": "how long a check is believed",
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
     "intramedial/lean.py": "how long a request took",
@@ -118,6 +119,7 @@ MAY_READ_CLOCKS = {
     "intramedial/workspaces/provision.py": "keys and trials that expire",
     "intramedial/workspaces/tickets.py": "tickets that expire",
     "intramedial/workspaces/trials.py": "trials that expire",
+    "intramedial/workspaces/trials_api.py": "what is left of a trial, and proofs that age",
 }
 
 LONGEST_FILE, LONGEST_FUNCTION = 300, 70
