@@ -6,6 +6,7 @@ here, before anything is decided, in a transaction of their own.
 
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from django.conf import settings
@@ -35,7 +36,7 @@ ON_POSTGRESQL = 4
 class Door:
     """Authenticates requests; ``clock`` gives seconds since the Unix epoch."""
 
-    def __init__(self, clock=time.time):
+    def __init__(self, clock: Callable[[], float] = time.time):
         self._clock = clock
         self._readers = DatabaseThreads("api-keys", 2)
         self._writers = DatabaseThreads("signed-requests", _writer_count())
@@ -86,7 +87,7 @@ class Door:
         self._last_uses.note(known.id, now)
         return known.principal
 
-    def _find_key(self, secret: str):
+    def _find_key(self, secret: str) -> Awaitable[bearer.KnownKey | None]:
         return self._readers.run(partial(bearer.find_key, secret), repeatable=True)
 
     def _verify(self, parts: RequestParts) -> SignedBy:

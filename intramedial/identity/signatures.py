@@ -9,6 +9,7 @@ nonce from being used twice is :mod:`intramedial.identity.auth`'s part.
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 from http_message_signatures import (
@@ -154,7 +155,7 @@ class _Verifier(HTTPMessageVerifier):
         super().__init__(signature_algorithm=Ed25519, key_resolver=_DidKeys())
         self._now = now
 
-    def validate_created_and_expires(self, sig_input, max_age=None) -> None:
+    def validate_created_and_expires(self, sig_input: Any, max_age: Any = None) -> None:
         """Check the signature's parameters; the library calls this before it looks at the key."""
         parameters = sig_input.params
         for name in ("created", "expires", "nonce", "keyid", "alg"):

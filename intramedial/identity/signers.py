@@ -44,17 +44,16 @@ def use_signature(signed: SignedBy, workspace: str | None, *, now: float, spend:
     # The first statement writes: on SQLite a transaction that began by reading could not become a writer.
     with _transaction():
         store_nonce(signed)
-        spent = place.trial is None or not spend or _spend_call(place.trial, at)
-    state = place.trial and _state(place.trial)
-    if not spent:
-        raise _refusal(place.trial, state, at, now)
+        refused = _spend_call(place.trial, now) if place.trial and spend else None
+    if refused:
+        raise refused
     return Principal(
         workspace=place.workspace.public_id,
         auth="signature",
         actor=signed.did,
         read_only=False,
         semantic_classes=MappingProxyType(place.workspace.semantic_classes),
-        trial=state,
+        trial=_state(place.trial) if place.trial else None,
     )
 
 
@@ -67,20 +66,18 @@ def use_nonce(signed: SignedBy) -> None:
 def find_place(did: str, workspace: str | None, at: datetime) -> Place:
     """Where ``did`` acts: in the workspace named, else in the only one it is known in."""
     trial = _trial_of(did)
-    running = trial is not None and trial.workspace is not None and trial.expires_at > at
     registered = RegisteredAgent.objects.filter(did=did, revoked_at=None).select_related("workspace")
     places = [Place(agent.workspace) for agent in registered]
-    if running:
-        places = [
-            Place(trial.workspace, trial),
-            *(place for place in places if place.workspace != trial.workspace),
-        ]
+    expired = trial is not None
+    if trial and trial.workspace and trial.expires_at > at:
+        own, expired = trial.workspace, False
+        places = [Place(own, trial), *(place for place in places if place.workspace != own)]
     if workspace is not None:
         places = [place for place in places if place.workspace.public_id == workspace]
     if len(places) > 1:
         raise Problem("unauthenticated", AMBIGUOUS)
     if not places:
-        if trial is not None and not running:
+        if expired:
             raise Problem("trial_expired", EXPIRED)
         raise Problem("unauthenticated", UNKNOWN if workspace is None else UNKNOWN_THERE)
     return places[0]
@@ -115,26 +112,25 @@ def _trial_of(did: str) -> Trial | None:
     return trial
 
 
-def _spend_call(trial: Trial, at: datetime) -> bool:
-    """Count one call in one guarded update, so that no two requests can take the same one."""
+def _spend_call(trial: Trial, now: float) -> Problem | None:
+    """Count one call in one guarded update, so that no two requests take the same one; or say why not."""
+    at = datetime.fromtimestamp(now, UTC)
     left = Trial.objects.filter(pk=trial.pk, calls_used__lt=F("calls_limit"), expires_at__gt=at)
     counted = left.update(calls_used=F("calls_used") + 1)
     trial.refresh_from_db(fields=["calls_used", "calls_limit", "expires_at"])
-    return bool(counted)
-
-
-def _state(trial: Trial) -> TrialState:
-    return TrialState(trial.did, trial.calls_limit, trial.calls_used, trial.expires_at, settings.TRIAL_DAYS)
-
-
-def _refusal(trial: Trial, state: TrialState, at: datetime, now: float) -> Problem:
+    if counted:
+        return None
     if trial.expires_at <= at:
         return Problem("trial_expired", EXPIRED)
     return Problem(
         "trial_exhausted",
         f"The {trial.calls_limit} calls of this trial are used up: create an account to go on.",
-        headers=state.headers(now),
+        headers=_state(trial).headers(now),
     )
+
+
+def _state(trial: Trial) -> TrialState:
+    return TrialState(trial.did, trial.calls_limit, trial.calls_used, trial.expires_at, settings.TRIAL_DAYS)
 
 
 def _transaction() -> transaction.Atomic:

@@ -1,4 +1,4 @@
-"""Doors of the tests' own, with a clock that the test sets."""
+"""Doors of the tests' own, with a clock that the test sets, and what is brought before them."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -7,10 +7,28 @@ import pytest
 
 from intramedial.identity.auth import Door
 from intramedial.identity.threads import DatabaseThreads
+from intramedial.problems import Problem
 from intramedial.workspaces.models import Trial, Workspace
 from tests.signing import Agent
 
 START = 1_800_000_000.0
+LEASE = "/api/v1/acp/coordination/lease"
+BODY = b'{"resource":"lock:a"}'
+DAY_S = 86_400
+
+
+def lease(agent, clock, **options):
+    return agent.request("POST", LEASE, BODY, created=clock.now, **options)
+
+
+async def refusal(coroutine):
+    with pytest.raises(Problem) as caught:
+        await coroutine
+    return caught.value
+
+
+def calls_used(trial):
+    return Trial.objects.get(pk=trial.pk).calls_used
 
 
 class Clock:

@@ -3,13 +3,9 @@
 import base64
 import dataclasses
 import hashlib
-import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from cryptography.exceptions import InvalidSignature as OpenSSLRefuses
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from http_message_signatures import ContentDigest, HTTPMessageVerifier, MappingKeyResolver
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +13,6 @@ from hypothesis import strategies as st
 from intramedial.identity import did, signatures
 from tests.signing import BASE_URL, Agent
 
-VECTORS = Path(__file__).parent.parent / "vectors"
 NOW = 1_700_000_000
 BODY = b'{"resource": "lock:deploy/production"}'
 LEASE = "/api/v1/acp/coordination/lease"
@@ -81,26 +76,7 @@ def test_rfc_9421_appendix_b_2_6():
         verifier.verify(message, max_age=None)
 
 
-@pytest.mark.parametrize("case", json.loads((VECTORS / "rfc8032.json").read_text())["tests"], ids=range(1, 4))
-def test_rfc_8032_section_7_1(case):
-    public_key, message, signature = (
-        bytes.fromhex(case[name]) for name in ("public", "message", "signature")
-    )
-    assert signatures.verify_ed25519(public_key, message, signature)
-    assert not signatures.verify_ed25519(public_key, message + b".", signature)
-
-
-@pytest.mark.parametrize(
-    "case",
-    json.loads((VECTORS / "wycheproof_ed25519.json").read_text())["tests"],
-    ids=lambda case: case["tcId"],
-)
-def test_wycheproof(case):
-    public_key, message, signature = (bytes.fromhex(case[name]) for name in ("pk", "msg", "sig"))
-    assert signatures.verify_ed25519(public_key, message, signature) == (case["result"] == "valid")
-
-
-# --- forgeries that lenient verifiers accept
+# --- keys that anybody can sign for
 
 IDENTITY = bytes([1]) + bytes(31)
 
@@ -112,40 +88,13 @@ def forged_under(public_key: bytes):
     return change(parts, signature=f"sig=:{base64.b64encode(IDENTITY + bytes(32)).decode()}:")
 
 
-def test_a_forgery_under_the_identity_key_is_refused():
-    Ed25519PublicKey.from_public_bytes(IDENTITY).verify(
-        IDENTITY + bytes(32), b"any message"
-    )  # OpenSSL accepts
-    assert not signatures.verify_ed25519(IDENTITY, b"any message", IDENTITY + bytes(32))
+def test_a_request_forged_under_the_identity_key_is_refused():
     refused(forged_under(IDENTITY), "small-order")
 
 
 @pytest.mark.parametrize("y", [2**255 - 18, 2**255 - 20, 0])
 def test_other_small_order_keys_are_refused(y):
     refused(forged_under(y.to_bytes(32, "little")), "keyid")
-
-
-def test_a_signature_with_small_order_r_is_refused():
-    """Even by the key's owner: R = identity, S = k·a satisfies the equation."""
-    order = 2**252 + 27742317777372353535851937790883648493
-    digest = bytearray(hashlib.sha512(AGENT.seed).digest()[:32])
-    digest[0] &= 248
-    digest[31] = digest[31] & 127 | 64
-    secret = int.from_bytes(digest, "little")
-    k = int.from_bytes(hashlib.sha512(IDENTITY + AGENT.public_key + b"m").digest(), "little")
-    signature = IDENTITY + (k * secret % order).to_bytes(32, "little")
-    Ed25519PublicKey.from_public_bytes(AGENT.public_key).verify(signature, b"m")  # OpenSSL accepts
-    assert not signatures.verify_ed25519(AGENT.public_key, b"m", signature)
-
-
-def test_s_is_not_malleable():
-    order = 2**252 + 27742317777372353535851937790883648493
-    signature = AGENT.private_key.sign(b"m")
-    more = signature[:32] + (int.from_bytes(signature[32:], "little") + order).to_bytes(32, "little")
-    assert signatures.verify_ed25519(AGENT.public_key, b"m", signature)
-    assert not signatures.verify_ed25519(AGENT.public_key, b"m", more)
-    with pytest.raises(OpenSSLRefuses):
-        Ed25519PublicKey.from_public_bytes(AGENT.public_key).verify(more, b"m")
 
 
 # --- what the signature binds

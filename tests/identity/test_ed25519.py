@@ -1,0 +1,67 @@
+"""Strict Ed25519: the public vectors, and forgeries that lenient verifiers accept."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from cryptography.exceptions import InvalidSignature as OpenSSLRefuses
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from intramedial.identity import signatures
+from tests.signing import Agent
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+AGENT = Agent("ed25519")
+
+
+@pytest.mark.parametrize("case", json.loads((VECTORS / "rfc8032.json").read_text())["tests"], ids=range(1, 4))
+def test_rfc_8032_section_7_1(case):
+    public_key, message, signature = (
+        bytes.fromhex(case[name]) for name in ("public", "message", "signature")
+    )
+    assert signatures.verify_ed25519(public_key, message, signature)
+    assert not signatures.verify_ed25519(public_key, message + b".", signature)
+
+
+@pytest.mark.parametrize(
+    "case",
+    json.loads((VECTORS / "wycheproof_ed25519.json").read_text())["tests"],
+    ids=lambda case: case["tcId"],
+)
+def test_wycheproof(case):
+    public_key, message, signature = (bytes.fromhex(case[name]) for name in ("pk", "msg", "sig"))
+    assert signatures.verify_ed25519(public_key, message, signature) == (case["result"] == "valid")
+
+
+# --- forgeries that lenient verifiers accept
+
+IDENTITY = bytes([1]) + bytes(31)
+ORDER = 2**252 + 27742317777372353535851937790883648493
+
+
+def test_a_forgery_under_the_identity_key_is_refused():
+    signature = IDENTITY + bytes(32)  # R = identity, S = 0: [S]B = R + [k]A whatever k is
+    Ed25519PublicKey.from_public_bytes(IDENTITY).verify(signature, b"m")  # OpenSSL accepts
+    assert not signatures.verify_ed25519(IDENTITY, b"m", signature)
+
+
+def test_a_signature_with_small_order_r_is_refused():
+    """Even by the key's owner: R = identity, S = k·a satisfies the equation."""
+    digest = bytearray(hashlib.sha512(AGENT.seed).digest()[:32])
+    digest[0] &= 248
+    digest[31] = digest[31] & 127 | 64
+    secret = int.from_bytes(digest, "little")
+    k = int.from_bytes(hashlib.sha512(IDENTITY + AGENT.public_key + b"m").digest(), "little")
+    signature = IDENTITY + (k * secret % ORDER).to_bytes(32, "little")
+    Ed25519PublicKey.from_public_bytes(AGENT.public_key).verify(signature, b"m")  # OpenSSL accepts
+    assert not signatures.verify_ed25519(AGENT.public_key, b"m", signature)
+
+
+def test_s_is_not_malleable():
+    signature = AGENT.private_key.sign(b"m")
+    more = signature[:32] + (int.from_bytes(signature[32:], "little") + ORDER).to_bytes(32, "little")
+    assert signatures.verify_ed25519(AGENT.public_key, b"m", signature)
+    assert not signatures.verify_ed25519(AGENT.public_key, b"m", more)
+    with pytest.raises(OpenSSLRefuses):
+        Ed25519PublicKey.from_public_bytes(AGENT.public_key).verify(more, b"m")
