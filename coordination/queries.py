@@ -15,7 +15,7 @@ from .core.picture import deadlocks
 from .opening import open_engine, rules
 from .store import StorageFault, Store, Transaction
 
-__all__ = ["PAGE", "StorageFault", "agent", "picture", "snapshot", "stop"]
+__all__ = ["PAGE", "StorageFault", "agent", "deadlock_list", "picture", "snapshot", "stop"]
 
 PAGE = 500
 WHOLE = 10_000
@@ -83,6 +83,20 @@ async def snapshot(workspace: str) -> Json:
             "deadlocks": len(shown["deadlocks"]),
         }
         return {**shown, "trust": trust, "counters": counters}
+
+    return await _reading(read)
+
+
+async def deadlock_list(workspace: str) -> Json:
+    """`serverTime` and all `deadlocks` of a workspace: the part of a picture that changes without an event.
+    Looks at what is waited for only. Raises StorageFault."""
+
+    def read(transaction: Transaction) -> Json:
+        world = transaction.look(workspace, transaction.contended_names(workspace))
+        return {
+            "serverTime": wire.instant(transaction.now),
+            "deadlocks": [wire.deadlock(pair) for pair in deadlocks(world)],
+        }
 
     return await _reading(read)
 
