@@ -18,84 +18,62 @@ ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = {".git", ".venv", "var", "node_modules", "dist", "__pycache__", "vendor"}
 SKIPPED |= {".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
 
-# Pure shapes, from core values to the wire's: every side of the door may use them.
-CORE = ("coordination.core", "coordination.wire")
-STORE = ("coordination.store", "coordination.engines", "coordination.models")
 PLATFORM = ("intramedial",)
+# Values: pure, so every side of the door may use them.
+VALUES = ("coordination.core", "coordination.wire")
+# What remembers.
+STORE = (
+    *("coordination.clock", "coordination.engines", "coordination.models"),
+    *("coordination.opening", "coordination.rows", "coordination.store"),
+)
+# The one door, and the parts of it.
+AUTHORITY = (
+    *("coordination.alarm", "coordination.asks", "coordination.authority", "coordination.batch"),
+    *("coordination.broadcast", "coordination.inbox", "coordination.outbox"),
+)
+# What a shell sees of all that.
+DOOR = (*VALUES, "coordination.authority", "coordination.queries")
 
-# The first pattern that matches a file says what of the project it may import. Standard library and third
-# parties are everybody's, but for the core's.
+# The first pattern that matches a file says what of the project it may import. The standard library and other
+# people's packages are everybody's, but for the core's.
 MAY_IMPORT = {
     "coordination/core/*": ("coordination.core",),
-    "coordination/wire.py": ("coordination.core",),
-    "coordination/models.py": (),
-    "coordination/migrations/*": (),
-    "coordination/apps.py": (),
+    "coordination/wire.py": VALUES,
     "coordination/texts.py": (),
-    "coordination/schemas.py": ("coordination.core", "coordination.wire", "intramedial.schemas"),
-    "coordination/engines/*": (*CORE, *STORE),
-    "coordination/store.py": (*CORE, *STORE),
-    "coordination/queries.py": (*CORE, *STORE),
-    "coordination/inbox.py": CORE,
+    "coordination/apps.py": (),
+    "coordination/migrations/*": (),
     "coordination/clock.py": (),
-    "coordination/rules.py": CORE,
-    "coordination/outbox.py": (*CORE, *STORE, "intramedial.receipts", "intramedial.ledger"),
-    "coordination/authority.py": (
-        *CORE,
-        *STORE,
-        "coordination.alarm",
-        "coordination.broadcast",
-        "coordination.clock",
-        "coordination.inbox",
-        "coordination.outbox",
-        "coordination.rules",
-        "intramedial.receipts",
-        "intramedial.ledger",
-    ),
-    "coordination/alarm.py": (*CORE, *STORE, "coordination.broadcast"),
-    "coordination/broadcast.py": CORE,
-    "coordination/admin.py": ("coordination.models", "coordination.authority", *PLATFORM),
+    "coordination/models.py": (),
+    "coordination/opening.py": (*VALUES, *STORE),
+    "coordination/engines/*": (*VALUES, *STORE),
+    "coordination/rows.py": (*VALUES, *STORE),
+    "coordination/store.py": (*VALUES, *STORE),
+    "coordination/queries.py": (*VALUES, *STORE),
+    **{
+        f"coordination/{part.removeprefix('coordination.')}.py": (
+            *VALUES,
+            *STORE,
+            *AUTHORITY,
+            "intramedial.receipts",
+            "intramedial.ledger",
+        )
+        for part in AUTHORITY
+    },
     # Shells: never models or store, never one another.
-    "coordination/api.py": (
-        *CORE,
-        "coordination.authority",
-        "coordination.queries",
-        "coordination.schemas",
-        *PLATFORM,
-    ),
-    "coordination/mcp.py": (
-        *CORE,
-        "coordination.authority",
-        "coordination.queries",
-        "coordination.schemas",
-        *PLATFORM,
-    ),
-    "coordination/consumers.py": (
-        *CORE,
-        "coordination.authority",
-        "coordination.queries",
-        "coordination.broadcast",
-        *PLATFORM,
-    ),
-    "coordination/views.py": (
-        *CORE,
-        "coordination.authority",
-        "coordination.queries",
-        "coordination.texts",
-        *PLATFORM,
-    ),
-    "coordination/scenarios.py": (*CORE, "coordination.authority", "coordination.queries", *PLATFORM),
-    "coordination/management/commands/*": (
-        *CORE,
-        "coordination.authority",
-        "coordination.queries",
-        *PLATFORM,
-    ),
+    "coordination/schemas.py": (*VALUES, *PLATFORM),
+    "coordination/api.py": (*DOOR, "coordination.schemas", *PLATFORM),
+    "coordination/mcp.py": (*DOOR, "coordination.schemas", *PLATFORM),
+    "coordination/hub.py": (*DOOR, "coordination.broadcast", "coordination.rooms"),
+    "coordination/rooms.py": (*DOOR, "coordination.broadcast", "coordination.hub"),
+    "coordination/consumers.py": (*DOOR, "coordination.hub", "coordination.rooms", *PLATFORM),
+    "coordination/views.py": (*DOOR, "coordination.texts", *PLATFORM),
+    "coordination/scenarios.py": (*DOOR, *PLATFORM),
+    "coordination/management/commands/*": (*DOOR, *PLATFORM),
+    "coordination/admin.py": ("coordination.models", "coordination.authority", *PLATFORM),
     # The platform knows no module, but for the files that mount it.
     "intramedial/urls.py": ("coordination.views", *PLATFORM),
-    "intramedial/asgi.py": ("coordination.authority", "coordination.consumers", *PLATFORM),
-    "intramedial/api.py": ("coordination.api", *PLATFORM),
-    "intramedial/lean.py": ("coordination.authority", *PLATFORM),
+    "intramedial/asgi.py": (*DOOR, "coordination.consumers", *PLATFORM),
+    "intramedial/api.py": (*DOOR, "coordination.api", *PLATFORM),
     "intramedial/*": PLATFORM,
     "manage.py": (),
 }
@@ -109,6 +87,7 @@ MAY_READ_CLOCKS = {
     "intramedial/health.py": "how long a check is believed",
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
+    "intramedial/health.py": "how long a check is believed",
     "intramedial/lean.py": "how long a request took",
     "intramedial/ledger/log.py": "when an entry was appended",
     "intramedial/ledger/models.py": "when an entry was appended",
@@ -119,6 +98,7 @@ MAY_READ_CLOCKS = {
     "intramedial/workspaces/provision.py": "keys and trials that expire",
     "intramedial/workspaces/tickets.py": "tickets that expire",
     "intramedial/workspaces/trials.py": "trials that expire",
+    "intramedial/workspaces/trials_api.py": "trials that expire",
     "intramedial/workspaces/trials_api.py": "what is left of a trial, and proofs that age",
 }
 
