@@ -30,6 +30,7 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 
 from intramedial import api, logs, routes, security
+from intramedial.access_log import AccessLog
 from intramedial.calls import Call, Headers, Reply
 from intramedial.identity.requests import RequestParts, join_fields
 from intramedial.media import require_json
@@ -43,6 +44,7 @@ PROBLEM = b"application/problem+json"
 LOGGED_PATH = 200
 
 logger = logging.getLogger(__name__)
+access = AccessLog()
 
 
 class ClientGone(Exception):
@@ -59,7 +61,7 @@ async def application(scope: Message, receive: Receive, send: Send) -> None:
     except ClientGone:
         return
     await _send(scope, send, reply, identifier)
-    logs.log_request(scope["method"], scope["path"][:LOGGED_PATH], reply.status, started)
+    access.add(identifier, scope["method"], scope["path"][:LOGGED_PATH], reply.status, started)
 
 
 async def _answer(scope: Message, receive: Receive) -> Reply:
