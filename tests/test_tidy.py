@@ -82,9 +82,9 @@ MAY_IMPORT = {
 MAY_READ_CLOCKS = {
     "coordination/clock.py": "the authority's one clock",
     "coordination/management/commands/purge.py": "what has expired",
+    "intramedial/access_log.py": "how long a request took",
     "intramedial/accounts/admin.py": "when a password was revoked",
     "intramedial/accounts/models.py": "when a row was made",
-    "intramedial/health.py": "how long a check is believed",
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
     "intramedial/health.py": "how long a check is believed",
@@ -98,7 +98,6 @@ MAY_READ_CLOCKS = {
     "intramedial/workspaces/provision.py": "keys and trials that expire",
     "intramedial/workspaces/tickets.py": "tickets that expire",
     "intramedial/workspaces/trials.py": "trials that expire",
-    "intramedial/workspaces/trials_api.py": "trials that expire",
     "intramedial/workspaces/trials_api.py": "what is left of a trial, and proofs that age",
 }
 
