@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import cache
+from typing import Any
 from urllib.parse import urlsplit
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
@@ -57,16 +58,18 @@ class HeadersMiddleware:
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
-        if iscoroutinefunction(get_response):
+        self._awaited = iscoroutinefunction(get_response)
+        if self._awaited:
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         """Answer the request."""
         response = self.get_response(request)
-        return self._later(response) if iscoroutinefunction(self) else _with_headers(response)
+        return _when_ready(response) if self._awaited else _with_headers(response)
 
-    async def _later(self, response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
-        return _with_headers(await response)
+
+async def _when_ready(response: Any) -> HttpResponseBase:
+    return _with_headers(await response)
 
 
 def _with_headers(response: HttpResponseBase) -> HttpResponseBase:
