@@ -4,21 +4,23 @@ Theory of operation
 ===================
 
 The authority calls `publish` after a commit, from its own thread. That only puts events into a bounded box;
-a task on the server's event loop empties the box, at once and then every `INTERVAL_S`, into one message on the
-channel layer. Every process listens to the same group (`rooms.py`) and passes on what its sockets watch. One
-group for all and not one a workspace: a process then sends at most twenty messages a second, however many
-workspaces are busy, and a listener subscribes once, at its start, so that a board that opens can miss nothing.
+a task on the server's event loop empties the box, at once and then every `INTERVAL_S`, into one message on
+the channel layer. Every process listens to the same group (`rooms.py`) and passes on what its sockets
+watch. One group for all and not one a workspace: a process then sends at most twenty messages a second,
+however many workspaces are busy, and a listener subscribes once, at its start, so that a board that opens
+can miss nothing.
 
 No lease depends on any of this. A message may be lost: the in-memory layer drops silently above a hundred,
 Redis may be away, a process may be killed. What makes that harmless:
 
 - Each message carries its `publisher` (this process) and a `number` that rises by one. A number that is
-  skipped tells the listener that it has missed something; it does not need to know what: every board of that
-  process gets a fresh snapshot. Too many events, of all workspaces, are dropped just so: a number is skipped.
+  skipped tells the listener that it has missed something; it does not need to know what: every board of
+  that process gets a fresh snapshot. Too many events, of all workspaces, are dropped just so: a number is
+  skipped.
 - A workspace with more than `EVENTS_LIMIT` events in one message is sent as `None`: its boards need a
   snapshot, which is shorter than what happened.
-- A beat every `BEAT_S` repeats the last number. It uncovers the loss of the last message before a silence, and
-  its own absence uncovers a publisher that died with events untold, or a layer that is gone.
+- A beat every `BEAT_S` repeats the last number. It uncovers the loss of the last message before a silence,
+  and its own absence uncovers a publisher that died with events untold, or a layer that is gone.
 """
 
 import asyncio

@@ -60,8 +60,10 @@ async def _lifespan(receive: Receive, send: Send) -> None:
     except authority.StorageFault as fault:
         await send({"type": "lifespan.startup.failed", "message": str(fault)})
         return
+    consumers.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await asyncio.to_thread(authority.stop)
+    await consumers.stop()
     await asyncio.to_thread(queries.stop)
     await send({"type": "lifespan.shutdown.complete"})

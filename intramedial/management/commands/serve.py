@@ -65,7 +65,9 @@ def run(listener: socket.socket, announce: Callable[[], None]) -> None:
         workers=settings.WEB_PROCESSES,
         loop="uvloop",
         http="httptools",
-        ws="websockets-sansio",
+        ws="intramedial.sockets:SocketProtocol",
+        # A window for every client would cost more memory than all else of a thousand sockets.
+        ws_per_message_deflate=False,
         ws_max_size=settings.SOCKET_FRAME,
         lifespan="on",
         log_config=None,  # ours

@@ -1,0 +1,259 @@
+"""The process's ear on the channel layer, its rooms, and the watch over who stands in them.
+
+It hears the messages of `broadcast.py`, its own among them, and notices what is missing: a number that was
+skipped, a publisher that fell silent, its own voice. It tells the rooms, which repair it with a snapshot.
+
+Every `RECHECK_S` it asks for all sockets at once whether they may still watch. One that may not is closed;
+when that cannot be known in time, all are: nobody watches longer than `CONFIRM_S` without right.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from channels.layers import BaseChannelLayer, InMemoryChannelLayer, get_channel_layer
+from django.conf import settings
+
+from coordination import queries
+from coordination.broadcast import BEAT_S, GROUP, SEND_S, Broadcaster, broadcaster
+from intramedial.identity import watching
+from intramedial.identity.watching import Watcher
+from intramedial.problems import Problem
+
+from .room import Pace, Read, Room
+from .socket import Socket
+
+logger = logging.getLogger(__name__)
+
+DEAF_S = 2.5 * BEAT_S
+GONE_S = 5 * BEAT_S
+RETRY_S = 0.5
+RECHECK_S = 2.0
+CONFIRM_S = 4.5
+
+Check = Callable[[Iterable[Watcher]], Awaitable[dict[Watcher, Problem]]]
+
+
+@dataclass(slots=True)
+class Publisher:
+    """Another process, or this one: its last number, when it was last heard, its sockets by workspace."""
+
+    number: int
+    heard_at: float
+    sockets: dict[str, int] = field(default_factory=dict)
+
+
+class Hub:
+    """One per process and event loop."""
+
+    def __init__(
+        self,
+        voice: Broadcaster,
+        layer: BaseChannelLayer,
+        snapshot: Read = queries.snapshot,
+        deadlocks: Read = queries.deadlock_list,
+        check: Check = watching.check,
+        pace: Pace | None = None,
+    ) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.pace = pace or Pace()
+        self.snapshot = snapshot
+        self.deadlocks = deadlocks
+        self.rooms: dict[str, Room] = {}
+        self.deaf = False
+        self.ready = asyncio.Event()
+        """Set when it listens, or has found that it cannot: no room may be read for before."""
+        self._check = check
+        self._voice = voice
+        self._layer = layer
+        self._channel = ""
+        self._publishers = {voice.publisher: Publisher(voice.number, self.loop.time())}
+        self._watchers: dict[Socket, tuple[Watcher, Callable[[Problem], None]]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin to listen, and let this process's voice be heard."""
+        alone = isinstance(self._layer, InMemoryChannelLayer)
+        self._tasks = [
+            self.loop.create_task(self._listen(), name="live-listen"),
+            self.loop.create_task(self._watch(), name="live-watch"),
+            self.loop.create_task(self._recheck(), name="live-recheck"),
+        ]
+        self._voice.attach(self._layer, self.rooms if alone else None, self._counts)
+
+    async def stop(self) -> None:
+        """Send what is held, end the tasks and leave the group."""
+        await self._voice.detach()
+        for task in [*self._tasks, *(room.close() for room in self.rooms.values())]:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(SEND_S):
+                await self._layer.group_discard(GROUP, self._channel)
+
+    # --- sockets ---------------------------------------------------------------------------------
+
+    def join(self, watcher: Watcher, limit: int, end: Callable[[Problem], None]) -> Socket | None:
+        """A socket that will get a snapshot; None when the workspace has `limit` of them, those of other
+        processes included as of their last beat. `end` is called when the watcher may not watch any more."""
+        workspace = watcher.workspace
+        elsewhere = sum(publisher.sockets.get(workspace, 0) for publisher in self._publishers.values())
+        if elsewhere + self.count(workspace) >= limit:
+            return None
+        if (room := self.rooms.get(workspace)) is None:
+            room = self.rooms[workspace] = Room(workspace, self)
+        socket = Socket(room.request)
+        self._watchers[socket] = watcher, end
+        room.request(socket)
+        return socket
+
+    def leave(self, socket: Socket) -> None:
+        """Let go of a socket; the last one closes its room."""
+        watcher, _ = self._watchers.pop(socket)
+        room = self.rooms[watcher.workspace]
+        room.leave(socket)
+        if not len(room):
+            del self.rooms[watcher.workspace]
+            room.close()
+
+    def count(self, workspace: str) -> int:
+        """How many sockets the workspace has here."""
+        room = self.rooms.get(workspace)
+        return len(room) if room is not None else 0
+
+    def several(self) -> bool:
+        """Whether other processes publish too."""
+        return len(self._publishers) > 1
+
+    def _counts(self) -> dict[str, int]:
+        return {workspace: len(room) for workspace, room in self.rooms.items()}
+
+    async def _recheck(self) -> None:
+        confirmed_at = self.loop.time()
+        pause = RECHECK_S
+        while True:
+            await asyncio.sleep(pause)
+            begun, pause = self.loop.time(), RECHECK_S
+            watched = dict(self._watchers)
+            try:
+                async with asyncio.timeout_at(confirmed_at + CONFIRM_S):
+                    ended = await self._check({watcher for watcher, _ in watched.values()})
+            except Exception as error:
+                pause = RETRY_S
+                if self.loop.time() + pause < confirmed_at + CONFIRM_S:
+                    continue
+                logger.warning("live watchers cannot be checked: %s: %s", type(error).__name__, error)
+                unknown = Problem("authority_unavailable", "Whether you may watch is not known now.")
+                ended = {watcher: unknown for watcher, _ in watched.values()}
+            confirmed_at = begun
+            for watcher, end in watched.values():
+                if (problem := ended.get(watcher)) is not None:
+                    end(problem)
+
+    # --- listening -------------------------------------------------------------------------------
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                await self.ready.wait()
+                message = await self._layer.receive(self._channel)
+            except Exception as error:
+                self._lose_hearing(error)
+                await asyncio.sleep(RETRY_S)
+                continue
+            try:
+                self._hear(message)
+            except Exception:
+                logger.exception("a message of the channel layer is not understood")
+                self._doubt()
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        name, number = message["publisher"], message["number"]
+        known = self._publishers.get(name)
+        if known is None:
+            # What it said before, and whether all of it was heard, is not known.
+            self._publishers[name] = known = Publisher(number, self.loop.time())
+            self._doubt()
+        known.heard_at = self.loop.time()
+        if name == self._voice.publisher:
+            self._regain_hearing()
+        step = 1 if message["type"] == "live.events" else 0
+        if number > known.number + step:
+            self._doubt()
+        if message["type"] == "live.beat" and name != self._voice.publisher:
+            known.sockets = message["sockets"]
+        if number > known.number or not step:
+            known.number = max(number, known.number)
+            self._deliver(name, message.get("batches", {}))
+
+    def _deliver(self, publisher: str, batches: dict[str, bytes | None]) -> None:
+        for workspace, packed in batches.items():
+            if (room := self.rooms.get(workspace)) is not None:
+                room.receive(publisher, None if packed is None else orjson.loads(packed))
+
+    async def _watch(self) -> None:
+        """Keep the place in the group (places lapse, and Redis may have lost it), and notice silences."""
+        while True:
+            try:
+                async with asyncio.timeout(SEND_S):
+                    self._channel = self._channel or await self._layer.new_channel()
+                    await self._layer.group_add(GROUP, self._channel)
+            except Exception as error:
+                self._lose_hearing(error)
+            self.ready.set()
+            await asyncio.sleep(BEAT_S)
+            self._notice_silences()
+
+    def _notice_silences(self) -> None:
+        now, own = self.loop.time(), self._voice.publisher
+        if now - self._publishers[own].heard_at > DEAF_S:
+            self._lose_hearing(TimeoutError("its own beats do not arrive"))
+        gone = [name for name, known in self._publishers.items() if now - known.heard_at > GONE_S]
+        for name in gone:
+            if name != own and not self.deaf:
+                # It may have died between a commit and telling it.
+                del self._publishers[name]
+                self._doubt()
+
+    def _lose_hearing(self, error: Exception) -> None:
+        if not self.deaf:
+            logger.warning("live boards are delayed: %s: %s", type(error).__name__, error)
+            self.deaf = True
+            self._doubt()
+
+    def _regain_hearing(self) -> None:
+        if self.deaf:
+            logger.warning("live boards are live again")
+            self.deaf = False
+            self._doubt()
+
+    def _doubt(self) -> None:
+        for room in self.rooms.values():
+            room.doubt()
+
+
+_hub: Hub | None = None
+
+
+def hub() -> Hub:
+    """The hub of this process, started if need be."""
+    global _hub
+    if _hub is None or _hub.loop is not asyncio.get_running_loop():
+        layer = get_channel_layer()
+        assert layer is not None, "CHANNEL_LAYERS has no default"
+        _hub = Hub(broadcaster(), layer, pace=Pace(remembered_s=settings.WAIT_TTL_MS / 1000 + 1))
+        _hub.start()
+    return _hub
+
+
+async def stop() -> None:
+    """At the end of the process."""
+    global _hub
+    if _hub is not None and _hub.loop is asyncio.get_running_loop():
+        await _hub.stop()
+    _hub = None
