@@ -138,6 +138,7 @@ BOARD: Texts = {
     "live_off": _("Sin conectar"),
     "live_connecting": _("Conectando…"),
     "live_live": _("En vivo"),
+    "live_delayed": _("Con retraso"),
     "live_reconnecting": _("Reconectando · datos de hace {age}"),
     "board_empty": _("Nadie tiene nada ahora mismo. Pide un recurso y lo verás aquí, con su cuenta atrás."),
     "board_free": _("Libre"),

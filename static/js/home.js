@@ -54,14 +54,15 @@ async function launch() {
 /** One launch, from the key to the verified receipt; gives what to announce. */
 async function attempt() {
   try {
-    if (trial.state === "none") answers.working("key");
-    await trial.ensure();
-    signers.show();
+    if (!form.take()) return t("json_wrong");
+    answers.working();
+    if (!trial.identities.length) {
+      await trial.ensure();
+      signers.show();
+    }
     live.start();
-    const taken = form.take();
-    if (!taken) return t("json_wrong");
-    answers.working("send");
-    const answer = await send(baseUrl, taken.request, signers.chosen);
+    // Only now does the JSON name the visitor's DID.
+    const answer = await send(baseUrl, form.take(), signers.chosen);
     trial.note(answer);
     return await show(answer);
   } catch (error) {

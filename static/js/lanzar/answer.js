@@ -21,9 +21,8 @@ export class AnswerView {
     this.#putReceipt(null);
   }
 
-  working(step) {
+  working() {
     this.root.setAttribute("aria-busy", "true");
-    this.body.dataset.step = step;
   }
 
   /** Shows an answer of the authority; gives the sentence that sums it up. */
@@ -65,7 +64,6 @@ export class AnswerView {
 
   #put(...children) {
     this.root.removeAttribute("aria-busy");
-    delete this.body.dataset.step;
     this.body.replaceChildren(...children.filter(Boolean));
     this.#bringIntoView();
   }

@@ -60,9 +60,9 @@ export class Board {
   #state() {
     const age = serverNow() - this.live.heardAt;
     const words = t(`live_${this.live.state}`, { age: duration(age) });
-    this.chip.dataset.state = this.live.state === "connecting" ? "reconnecting" : this.live.state;
+    this.chip.dataset.state = ["live", "off"].includes(this.live.state) ? this.live.state : "reconnecting";
     if (this.chip.textContent !== words) this.chip.textContent = words;
-    this.body.toggleAttribute("data-stale", this.live.state === "reconnecting");
+    this.body.toggleAttribute("data-stale", ["reconnecting", "delayed"].includes(this.live.state));
   }
 
   #section(element, { resource, holders, queue }) {

@@ -79,7 +79,7 @@ export class RequestForm extends EventTarget {
     this.editor.value = text.slice(0, place.from) + JSON.stringify(this.#did) + text.slice(place.to);
   }
 
-  /** {request, value} if the JSON can be sent; else marks what is wrong, puts the caret there and gives null. */
+  /** The request, {method, path, body?}, if the JSON can be sent; else marks what is wrong, puts the caret there and gives null. */
   take() {
     const text = this.editor.value;
     const { value, fault } = read(text);
@@ -94,7 +94,7 @@ export class RequestForm extends EventTarget {
       return null;
     }
     this.#mark([]);
-    return { request: toRequest(this.#operation, text, value), value };
+    return toRequest(this.#operation, text, value);
   }
 
   /** Marks what the service found wrong: [{pointer, detail}] of a problem. */

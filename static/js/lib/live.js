@@ -6,9 +6,16 @@ import { apply, fromSnapshot } from "./picture.js";
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 20_000;
+// The server speaks every five seconds even when nothing happens.
+const SILENCE_MS = 16_000;
+// 4000 and the status of the problem that closed the socket.
+const FORBIDDEN = 4403;
+const TOO_MANY = 4429;
+const SLOW_RETRIES = 4;
 
 /**
- * Fires `picture` (detail: {picture, events}) and `state`; `state` is off, connecting, live or reconnecting.
+ * Fires `picture` (detail: {picture, events}) and `state`; `state` is off, connecting, live, delayed or
+ * reconnecting.
  */
 export class Live extends EventTarget {
   state = "off";
@@ -19,6 +26,7 @@ export class Live extends EventTarget {
   #tries = 0;
   #timer = null;
   #wanted = false;
+  #silence = null;
 
   /**
    * @param {string} path of the socket, on this host
@@ -50,6 +58,7 @@ export class Live extends EventTarget {
 
   #drop(state) {
     clearTimeout(this.#timer);
+    clearTimeout(this.#silence);
     const socket = this.#socket;
     this.#socket = null;
     socket?.close();
@@ -75,15 +84,17 @@ export class Live extends EventTarget {
     this.#socket = socket;
     this.#seq = null;
     socket.onmessage = (event) => socket === this.#socket && this.#heard(JSON.parse(event.data));
-    socket.onclose = () => {
+    socket.onclose = ({ code }) => {
       if (socket !== this.#socket) return;
       this.#socket = null;
-      if (this.#wanted) this.#later();
+      if (code === FORBIDDEN) this.#drop("off");
+      else if (this.#wanted) this.#later(code === TOO_MANY ? SLOW_RETRIES : 0);
     };
   }
 
-  #later() {
+  #later(tries = 0) {
     this.#say(this.picture ? "reconnecting" : "connecting");
+    this.#tries = Math.max(this.#tries, tries);
     const longest = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#tries);
     this.#tries += 1;
     this.#timer = setTimeout(() => this.#open(), longest * (0.5 + Math.random() / 2));
@@ -92,11 +103,13 @@ export class Live extends EventTarget {
   #heard(message) {
     learn(message.serverTime);
     this.heardAt = serverNow();
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#socket?.close(), SILENCE_MS);
     if (message.type === "snapshot") {
       this.#seq = message.seq;
       this.#tries = 0;
       this.picture = fromSnapshot(message);
-      this.#say("live");
+      this.#say(message.delayed ? "delayed" : "live");
       this.#show([]);
     } else if (message.type === "events" && this.#seq !== null) {
       if (message.seq <= this.#seq) return;
@@ -106,6 +119,7 @@ export class Live extends EventTarget {
         return;
       }
       this.#seq = message.seq;
+      if (this.state === "delayed") this.#say("live");
       for (const event of message.events) apply(this.picture, event);
       this.#show(message.events);
     }

@@ -24,11 +24,16 @@ const HANDLERS = {
     leave(picture, event);
     const agents = [event.actorDid, event.holder];
     const resources = [event.resource, event.waitingOn];
-    picture.deadlocks.push({ agents, resources, cycle: event.cycle, at: event.at });
+    const pair = { agents, resources, cycle: event.cycle, at: event.at };
+    const others = picture.deadlocks.filter((other) => other.agents[0] !== agents[0] || other.resources[0] !== resources[0]);
+    picture.deadlocks = [...others, pair];
   },
 };
 
-/** Changes `picture` by one event; unknown events change nothing. */
+/**
+ * Changes `picture` by one event; unknown events change nothing. An event told twice does no harm: it sets the state
+ * of one agent on one resource.
+ */
 export function apply(picture, event) {
   HANDLERS[event.event]?.(picture, event);
 }

@@ -4,6 +4,15 @@ import { base64, base64url, contentDigest, utf8 } from "./bytes.js";
 
 const LIFETIME_S = 45; // the service allows 60, and 30 either way between two clocks
 
+/** Proof that a new agent's key is held: a compact JWS (RFC 7515, EdDSA) signed by that key. */
+export async function agentProof(identity, trial, audience, now) {
+  const part = (value) => base64url(utf8(JSON.stringify(value)));
+  const claims = { did: identity.did, trial, aud: audience, iat: Math.floor(now / 1000) };
+  const signed = `${part({ alg: "EdDSA", typ: "intramedial-agent+jwt" })}.${part(claims)}`;
+  const signature = await crypto.subtle.sign("Ed25519", identity.privateKey, utf8(signed));
+  return `${signed}.${base64url(new Uint8Array(signature))}`;
+}
+
 /**
  * The headers that sign a request.
  * @param {{method: string, url: string, body?: string}} request `url` absolute, with the public origin

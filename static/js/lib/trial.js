@@ -4,6 +4,7 @@
 import { serverNow } from "./clock.js";
 import { send } from "./http.js";
 import { KeyStore, makeKey } from "./keystore.js";
+import { agentProof } from "./signing.js";
 
 const PREFIX = "/api/v1/trial";
 
@@ -88,11 +89,12 @@ export class Trial extends EventTarget {
     await this.#store.save(this.#record);
   }
 
-  /** Another agent of the same trial, with a proof that its key is ours: the new key signs the same registration. */
+  /** Another agent of the same trial, with a proof that its key is ours. */
   async addAgent() {
     const [own] = this.identities;
     const identity = await makeKey();
-    await this.#post("/agents", { did: identity.did }, own);
+    const proof = await agentProof(identity, own.did, this.baseUrl, serverNow());
+    await this.#post("/agents", { did: identity.did, proof }, own);
     this.#record = { ...this.#record, identities: [...this.identities, identity] };
     await this.#store.save(this.#record);
     this.#changed();

@@ -1,0 +1,101 @@
+"""Chromium against a served product. Every page that a test opens is watched: it may ask no other host, break no
+content security policy, throw nothing and write no error to the console."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.server import ServerProcess
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+# Quiet: a browser that looks for updates would ask hosts of its own.
+FLAGS = [
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+]
+# The browser logs every answer that is not a success; refusals and problems are such, and are meant.
+ANSWER_LOGGED = re.compile(r"^Failed to load resource: the server responded with a status of 4\d\d")
+
+
+@dataclass
+class Watched:
+    """A page under watch; `faults` is what it did wrong."""
+
+    page: Page
+    faults: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def served(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """One server for all browser tests; each visitor has a trial of their own in it."""
+    data_dir = tmp_path_factory.mktemp("browser") / "data"
+    shutil.copytree(bootstrapped, data_dir)
+    server = ServerProcess(data_dir, {"INTRAMEDIAL_TRIALS_PER_HOUR": "1000"})
+    try:
+        yield server.start()
+    finally:
+        server.kill()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, as the system has it."""
+    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    assert path, f"none of {', '.join(NAMES)} is installed (Debian: apt-get install chromium)"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, served: ServerProcess) -> Iterator[Callable[..., Page]]:
+    """`visit(path="/", origin=…, expect=…, **context)`: a new visitor on that page. Clean behaviour is asserted at the end.
+
+    `expect` are patterns of console errors that the test provokes; `context` goes to the browser context.
+    """
+    contexts: list[BrowserContext] = []
+    watched: list[tuple[Watched, tuple[str, ...], str]] = []
+
+    def open_page(path: str = "/", *, origin: str = "", expect: tuple[str, ...] = (), **context: Any) -> Page:
+        origin = origin or served.url
+        contexts.append(browser.new_context(locale="es-ES", **context))
+        page = contexts[-1].new_page()
+        watched.append((_watch(page), expect, origin))
+        page.goto(origin + path)
+        return page
+
+    yield open_page
+    try:
+        for seen, expect, origin in watched:
+            host = urlsplit(origin).netloc
+            assert {urlsplit(url).netloc for url in seen.requested} <= {host, ""}
+            assert [fault for fault in seen.faults if not any(re.search(p, fault) for p in expect)] == []
+    finally:
+        for context in contexts:
+            context.close()
+
+
+def _watch(page: Page) -> Watched:
+    watched = Watched(page)
+
+    def said(message: Any) -> None:
+        if message.type in ("error", "warning") and not ANSWER_LOGGED.match(message.text):
+            watched.faults.append(f"console: {message.text}")
+
+    page.on("console", said)
+    page.on("pageerror", lambda error: watched.faults.append(f"thrown: {error}"))
+    page.on("request", lambda request: watched.requested.append(request.url))
+    return watched

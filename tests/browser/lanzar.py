@@ -1,0 +1,52 @@
+"""The module page as a visitor uses it."""
+
+import json
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+
+class Lanzar:
+    """Words for what a visitor does on the module page and where they look."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.editor = page.get_by_role("textbox", name="Cuerpo de la petición")
+        self.answer = page.locator('[data-part="answer"]')
+        self.receipt = page.locator('[data-part="receipt"]')
+        self.board = page.locator('[data-part="board"]')
+        self.key = page.locator('[data-part="key"]')
+        page.locator("#lanzar[data-ready]").wait_for()
+
+    def launch(self) -> dict[str, Any]:
+        """Press Ctrl+Enter; returns the body of the answer, as the server sent it."""
+        self.editor.focus()
+        with self.page.expect_response(lambda answer: "/acp/coordination/" in answer.url) as waiting:
+            self.page.keyboard.press("Control+Enter")
+        body: dict[str, Any] = waiting.value.json()
+        expect(self.answer).not_to_have_attribute("aria-busy", "true")
+        return body
+
+    def choose(self, operation: str) -> None:
+        """Pick an operation by its wire name."""
+        self.page.get_by_role("radio", name=operation).check()
+
+    def write(self, **members: Any) -> None:
+        """Change members of the JSON in the editor; None takes one away."""
+        body = {**json.loads(self.editor.input_value()), **members}
+        kept = {name: value for name, value in body.items() if value is not None}
+        self.editor.fill(json.dumps(kept, indent=2))
+
+    def add_agent(self) -> None:
+        """Make another agent of the trial; it signs from now on."""
+        before = self.page.locator(".signers input").count()
+        self.page.get_by_role("button", name="Añadir otro agente").click()
+        expect(self.page.locator(".signers input")).to_have_count(before + 1)
+
+    def sign_as(self, letter: str) -> None:
+        """Let another agent of the trial sign."""
+        self.page.locator(".signers").get_by_role("radio", name=letter, exact=True).check()
+
+    def section(self, resource: str) -> Locator:
+        """A resource's section of track on the board."""
+        return self.board.locator(".section", has=self.page.get_by_text(resource, exact=True))
