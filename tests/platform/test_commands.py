@@ -7,6 +7,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
+import psycopg
 import pytest
 from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
@@ -186,6 +187,18 @@ class TestAsAProgram:
         assert {file.name: file.read_bytes() for file in (tmp_path / "keys").iterdir()} == kept
         again = manage("bootstrap", env=env)
         assert not any(secret in again for secret in first.values())
+
+    def test_bootstrap_sets_up_each_distinct_database(self, tmp_path, postgres_cluster):
+        one, two = (postgres_cluster.url(postgres_cluster.create_database()) for _ in range(2))
+        env = {"INTRAMEDIAL_DATA_DIR": str(tmp_path), "DATABASE_URL": one, "LEDGER_DATABASE_URL": two}
+        manage("bootstrap", env=env)
+        assert json.loads(manage("bootstrap", "--json", env=env)) == {}
+        query = "select tablename from pg_tables where tablename ~ '^(accounts|lease|ledger)_' order by 1"
+        found = []
+        for url in (one, two):
+            with psycopg.connect(url) as connection:
+                found.append({row[0].split("_")[0] for row in connection.execute(query)})
+        assert found == [{"accounts", "lease"}, {"ledger"}]
 
     def test_a_refusal_is_words_on_stderr_and_nothing_on_stdout(self):
         done = subprocess.run(

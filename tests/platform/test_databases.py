@@ -2,6 +2,7 @@
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connections
 
 from intramedial import databases
@@ -38,3 +39,7 @@ def test_embedded_files_are_durable(alias, tmp_path):
                 for name in ("journal_mode", "synchronous", "busy_timeout")
             }
         assert pragmas == {"journal_mode": "wal", "synchronous": 2, "busy_timeout": 10_000}  # 2 = FULL
+
+
+def test_every_change_of_a_model_has_its_migration():
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
