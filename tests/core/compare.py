@@ -25,7 +25,8 @@ from coordination.core.messages import (
     Released,
     Withdraw,
 )
-from coordination.core.model import Outage, Rules, World
+from coordination.core.model import Outage, Rules
+from coordination.core.world import World
 from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
 from coordination.core.waitgraph import edges

@@ -30,7 +30,7 @@ from coordination.core.messages import (
     Release,
     Withdraw,
 )
-from coordination.core.model import World
+from coordination.core.world import World
 
 from .shapes import (
     NOTHING,
@@ -74,8 +74,8 @@ class Explored:
 
 @dataclass
 class Explorer:
-    """`world` is as in the module's text, for example `4:se/2`. `judging`: hold each step against the rule; if
-    not, a wrong step has to show in the states that it leads to."""
+    """`world` is as in the module's text, for example `4:se/2`. `judging`: hold each step against the rule;
+    else a wrong step has to show in the states that it leads to."""
 
     world: str
     judging: bool = True

@@ -10,7 +10,8 @@ import pytest
 from coordination.core import decide as rules_of
 from coordination.core import settle as time_of
 from coordination.core.messages import Step
-from coordination.core.model import Lease, Mode, Resource, World
+from coordination.core.model import Lease, Mode, Resource
+from coordination.core.world import World
 
 from .explore import QUICK, Explorer, Violation
 
