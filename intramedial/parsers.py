@@ -58,10 +58,10 @@ def score(value: str) -> Decimal:
 
 
 def path(value: str) -> Path:
-    """A directory, made absolute."""
+    """A directory; `~` is the home directory."""
     if not value:
         raise ValueError("must name a directory")
-    return Path(value).expanduser().resolve()
+    return Path(value).expanduser()
 
 
 def words(value: str) -> list[str]:

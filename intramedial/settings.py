@@ -39,7 +39,7 @@ TABLE = (
         "INTRAMEDIAL_DATA_DIR",
         "var/",
         parsers.path,
-        "SQLite files, signing keys, generated secrets (0600); deleting it is a full reset",
+        "SQLite files, signing keys, generated secrets (0600); from the project's root; deleting it is a full reset",
     ),
     Setting(
         "DATABASE_URL",
@@ -174,7 +174,7 @@ _postgres = {name: _env.pop(name) for name in ("DATABASE_URL", "LEASES_DATABASE_
 globals().update(_env)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR: Path = _env["DATA_DIR"]
+DATA_DIR: Path = BASE_DIR / _env["DATA_DIR"]
 DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 BASE_URL = base_url(_env["BASE_URL"], _env["HOST"], _env["PORT"])
 SECRET_KEY = _env["SECRET_KEY"] or secret_key(DATA_DIR)
