@@ -39,7 +39,7 @@ TABLE = (
         "INTRAMEDIAL_DATA_DIR",
         "var/",
         parsers.path,
-        "SQLite files, signing keys, generated secrets (0600); from the project's root; deleting it is a full reset",
+        "SQLite files, signing keys, secrets (0600); below the project's root; deleting it resets all",
     ),
     Setting(
         "DATABASE_URL",
