@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
-from coordination.core.model import MAX_NAME, Mode, normal_name, parse_resource
+from coordination.core.model import Mode
+from coordination.core.names import MAX_NAME, normal_name, parse_resource
 from intramedial.schemas import Absent, Did, Instant, Receipt, Shape
 
 MAX_PAGE = 500

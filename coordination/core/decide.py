@@ -23,10 +23,11 @@ from .messages import (
     Withdraw,
     Withdrawn,
 )
-from .model import Lease, Mode, Refusal, Resource, Rules, Wait, World
+from .model import Lease, Mode, Refusal, Resource, Rules, Wait
 from .settle import offer
 from .trust import earn
 from .waitgraph import find_cycle, is_free
+from .world import World
 
 
 def decide(world: World, command: Command, now: int) -> Outcome:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .messages import Step
-from .model import Refusal, Resource, World
+from .model import Refusal, Resource
 from .waitgraph import blockers, cycle_through, find_cycle
+from .world import World
 
 
 @dataclass(frozen=True, slots=True)

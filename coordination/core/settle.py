@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from .messages import Event, Kind
-from .model import Resource, Rules, Wait, World
+from .model import Resource, Rules, Wait
 from .trust import pay
 from .waitgraph import is_free
+from .world import World
 
 
-def settle(world: World, now: int) -> None:
-    """Take away all that has run out at `now`, each at its own instant and in time order.
+def settle(world: World, now: int, names: Iterable[str] | None = None) -> None:
+    """Take away all that has run out at `now`, each at its own instant and in time order. `names`: those of
+    the resources that may have; without it, all are looked at.
 
     Trust moves of one agent on several resources are made in time order too, whoever notices, so the events
     of all resources are sorted before any score moves.
     """
     happened: list[Event] = []
-    for resource in list(world.resources.values()):
+    for name in list(world.resources if names is None else names):
+        resource = world.resources[name]
         instant = resource.next_change(world.rules)
         if instant is None or instant > now:
             continue

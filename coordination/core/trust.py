@@ -6,7 +6,8 @@ from dataclasses import replace
 from decimal import Decimal
 
 from .messages import TrustMove
-from .model import Agent, World
+from .model import Agent
+from .world import World
 
 _MIN = Decimal("0.0")
 _MAX = Decimal("100.0")
@@ -26,5 +27,5 @@ def pay(world: World, did: str) -> TrustMove:
 
 def _move(world: World, agent: Agent, by: Decimal) -> TrustMove:
     score = min(_MAX, max(_MIN, agent.trust + by))
-    world.agents[agent.did] = replace(agent, trust=score)
+    world.put_agent(replace(agent, trust=score))
     return TrustMove(score, score - agent.trust)

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from .messages import Step
-from .model import Mode, Resource, Wait, World
+from .model import Mode, Resource, Wait
+from .world import World
 
 # How an agent was reached: from whom, and through which resource that one waits.
 _Came = dict[str, tuple[str, str]]
@@ -50,9 +51,18 @@ def is_free(resource: Resource, agent: str, mode: Mode) -> bool:
 
 def edges(world: World, agent: str) -> Iterator[tuple[str, str]]:
     """`(the agent waited for, the resource waited for)`, one for each edge that leaves `agent`."""
-    for resource, wait in world.waits_of(agent):
-        for blocker in blockers(resource, agent, wait.mode):
+    for resource, _ in world.waits_of(agent):
+        for blocker in _edges_of(world, resource)[agent]:
             yield blocker, resource.name
+
+
+def _edges_of(world: World, resource: Resource) -> dict[str, tuple[str, ...]]:
+    """Whom each waiter of a resource waits for; worked out once as long as the resource stays what it is."""
+    known = world.edges.get(resource.name)
+    if known is None or known[0] is not resource:
+        found = {wait.agent: tuple(blockers(resource, wait.agent, wait.mode)) for wait in resource.queue}
+        known = world.edges[resource.name] = (resource, found)
+    return known[1]
 
 
 def find_cycle(world: World, resource: Resource, agent: str, mode: Mode) -> tuple[Step, ...]:

@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from coordination.core.messages import Granted, Kind
-from coordination.core.model import Agent, Outage, Rules, World
+from coordination.core.model import Agent, Outage, Rules
+from coordination.core.world import World
 
 from .scene import OFFER, TTL, WAIT_TTL, Scene
 

@@ -23,9 +23,10 @@ from typing import Any, Protocol
 
 from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Command, GiveBack, Outcome, Release, Withdraw
-from coordination.core.model import Mode, Rules, World
+from coordination.core.model import Mode, Rules
 from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
+from coordination.core.world import World
 
 VERBS = ("acquire", "release", "withdraw", "giveback")
 

@@ -1,0 +1,116 @@
+"""The part of one workspace that a decision works on; the only mutable thing in the core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from .messages import Event
+from .model import Agent, Outage, Resource, Rules, Wait
+
+# The agents that each waiter of a resource waits for, as long as the resource is this very value.
+Edges = tuple[Resource, dict[str, tuple[str, ...]]]
+
+
+@dataclass(slots=True)
+class World:
+    """Resources and agents as they are now, and what they were when the last `begin` was called.
+
+    Changes go through `put` and `put_agent`, which keep the index of waits, the count of active resources and
+    the record of changes in step. `token_floor` is where the counter of an unknown resource starts; `edges`
+    is a memory of `waitgraph`, so that a long chain is walked again without being worked out again.
+    """
+
+    rules: Rules
+    resources: dict[str, Resource] = field(default_factory=dict)
+    agents: dict[str, Agent] = field(default_factory=dict)
+    outages: tuple[Outage, ...] = ()
+    active: int = 0
+    active_limit: int | None = None
+    token_floor: int = 0
+    events: list[Event] = field(default_factory=list)
+    waiting: dict[str, set[str]] = field(default_factory=dict)
+    edges: dict[str, Edges] = field(default_factory=dict)
+    changed: dict[str, Resource | None] = field(default_factory=dict)
+    changed_agents: dict[str, Agent | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rules: Rules, resources: Iterable[Resource] = (), agents: Iterable[Agent] = ()) -> World:
+        """A world of these parts, with its indexes made."""
+        world = cls(rules, agents={agent.did: agent for agent in agents})
+        for resource in resources:
+            world.put(resource)
+        world.begin()
+        return world
+
+    def begin(self) -> None:
+        """From here on `changed` and `changed_agents` tell what each was before (None: unknown), and
+        `events` what happened."""
+        self.events = []
+        self.changed = {}
+        self.changed_agents = {}
+
+    def resource(self, name: str) -> Resource:
+        found = self.resources.get(name)
+        return found if found is not None else Resource(name, last_token=self.token_floor)
+
+    def load(self, resource: Resource) -> None:
+        """Take in a resource as it was remembered: `active` counts it already."""
+        self.resources[resource.name] = resource
+        if resource.queue:
+            self._index(resource.name, (), resource.queue)
+
+    def put(self, resource: Resource) -> None:
+        """A resource as a decision leaves it."""
+        name = resource.name
+        before = self.resources.get(name)
+        if name not in self.changed:
+            self.changed[name] = before
+        self.resources[name] = resource
+        self.active += resource.active - (before is not None and before.active)
+        old_queue = before.queue if before is not None else ()
+        if old_queue is not resource.queue:
+            self._index(name, old_queue, resource.queue)
+
+    def _index(self, name: str, old: tuple[Wait, ...], new: tuple[Wait, ...]) -> None:
+        for wait in old:
+            names = self.waiting[wait.agent]
+            names.discard(name)
+            if not names:
+                del self.waiting[wait.agent]
+        for wait in new:
+            self.waiting.setdefault(wait.agent, set()).add(name)
+        if not new:
+            self.edges.pop(name, None)
+
+    def waits_of(self, agent: str) -> list[tuple[Resource, Wait]]:
+        """All that `agent` waits for, the oldest wait first."""
+        names = self.waiting.get(agent)
+        if not names:
+            return []
+        pairs = list(self._waits(agent, names))
+        if len(pairs) > 1:
+            pairs.sort(key=lambda pair: (pair[1].since, pair[0].name))
+        return pairs
+
+    def _waits(self, agent: str, names: Iterable[str]) -> Iterator[tuple[Resource, Wait]]:
+        for name in names:
+            resource = self.resources[name]
+            wait = resource.wait_of(agent)
+            if wait is not None:
+                yield resource, wait
+
+    def know(self, did: str) -> Agent:
+        """The agent, made known with the starting trust if it was not."""
+        agent = self.agents.get(did)
+        if agent is None:
+            agent = Agent(did, self.rules.trust_start)
+            self.put_agent(agent)
+        return agent
+
+    def put_agent(self, agent: Agent) -> None:
+        """An agent as conduct leaves it."""
+        did = agent.did
+        if did not in self.changed_agents:
+            self.changed_agents[did] = self.agents.get(did)
+        self.agents[did] = agent
