@@ -28,7 +28,7 @@ from intramedial.calls import COUNTED, UNCOUNTED, Call, Reply
 from intramedial.problems import Problem
 from intramedial.schemas import errors
 
-router = Router(tags=["coordination"])
+router = Router(tags=["coordination"], by_alias=True)
 
 STATUS = {Granted: 200, Released: 200, Withdrawn: 200, Held: 409, Deadlock: 409, NotReleased: 409}
 RETRY_AFTER = {Held: ((b"retry-after", b"1"),)}
@@ -50,7 +50,6 @@ PREFER = {
     summary="Ask for a lease",
     response={200: schemas.LeaseGranted, 409: schemas.LeaseHeld | schemas.Deadlock, **errors(body=True)},
     openapi_extra={"parameters": [PREFER]},
-    by_alias=True,
 )
 async def lease(request: Call, body: schemas.LeaseRequest) -> Reply:
     """Grant the resource, renew a lease the agent holds (same id, same token, new end), or refuse.
@@ -70,7 +69,6 @@ async def lease(request: Call, body: schemas.LeaseRequest) -> Reply:
     operation_id="releaseLease",
     summary="Give a lease back",
     response={200: schemas.LeaseReleased, 409: schemas.NotReleased, **errors(body=True)},
-    by_alias=True,
 )
 async def release(request: Call, body: schemas.ReleaseRequest) -> Reply:
     """End a lease that the agent holds; the next waiter is offered the resource.
@@ -88,7 +86,6 @@ async def release(request: Call, body: schemas.ReleaseRequest) -> Reply:
     operation_id="seeWaits",
     summary="Who holds, who waits, who is deadlocked",
     response={200: schemas.Picture, **errors()},
-    by_alias=True,
 )
 async def wait(request: Call, query: Query[schemas.WaitQuery]) -> Reply:
     """The live picture of the workspace, or of one resource. It never shows what has run out."""
@@ -103,7 +100,6 @@ async def wait(request: Call, query: Query[schemas.WaitQuery]) -> Reply:
     operation_id="leaveQueue",
     summary="Leave a queue",
     response={200: schemas.Withdrawn, **errors()},
-    by_alias=True,
 )
 async def withdraw(request: Call, query: Query[schemas.WithdrawQuery]) -> Reply:
     """Give up the agent's place in the queue of the resource, and its entry in the list of deadlocks."""
@@ -117,7 +113,6 @@ async def withdraw(request: Call, query: Query[schemas.WithdrawQuery]) -> Reply:
     operation_id="seeAgent",
     summary="An agent's trust, leases and waits",
     response={200: schemas.Agent, **errors(404)},
-    by_alias=True,
 )
 async def agent(request: Call, query: Query[schemas.AgentQuery]) -> Reply:
     """What is known of an agent in this workspace. 404 for one that has never acquired or waited here."""

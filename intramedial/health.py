@@ -50,7 +50,7 @@ class NotReady(ProblemShape):
 
 def router(authority: Check) -> Router:
     """The health checks; `authority` raises unless leases can be decided."""
-    routes = Router(tags=["health"])
+    routes = Router(tags=["health"], by_alias=True)
     readiness = Readiness(
         {"authority": authority, "accounts": database("default"), "ledger": database("ledger")}
     )
@@ -67,7 +67,6 @@ def router(authority: Check) -> Router:
         operation_id="ready",
         summary="Can it serve",
         response={200: Ready, 413: ProblemShape, 503: NotReady},
-        by_alias=True,
     )
     async def ready(request: Call) -> Reply:
         """Whether leases can be decided and callers told apart."""

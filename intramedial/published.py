@@ -15,7 +15,7 @@ PUBLIC = {"cache-control": "public, max-age=60", "access-control-allow-origin": 
 
 def router(description: Callable[[], bytes]) -> Router:
     """The published documents; `description` gives the API's description as JSON."""
-    routes = Router(tags=["published"])
+    routes = Router(tags=["published"], by_alias=True)
 
     @routes.get(
         "/.well-known/jwks.json",

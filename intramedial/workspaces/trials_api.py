@@ -23,7 +23,7 @@ from intramedial.problems import Problem
 from intramedial.routes import invalid
 from intramedial.workspaces import tickets, trials
 
-router = Router(tags=["trial"])
+router = Router(tags=["trial"], by_alias=True)
 threads = DatabaseThreads("trials", 1)
 
 
@@ -83,7 +83,6 @@ class Ticket(schemas.Shape):
     operation_id="beginTrial",
     summary="Begin a trial",
     response={200: Trial, 201: Trial, **schemas.errors(body=True)},
-    by_alias=True,
 )
 async def keys(request: Call, body: TrialKey) -> Reply:
     """Begin a trial for the key that signs: a workspace of its own, a number of calls, some days.
@@ -106,7 +105,6 @@ async def keys(request: Call, body: TrialKey) -> Reply:
     operation_id="seeTrial",
     summary="What is left of a trial",
     response={200: TrialWithAgents, **schemas.errors()},
-    by_alias=True,
 )
 async def see(request: Call) -> Reply:
     """The trial that the signing key began or was added to. Not counted."""
@@ -121,7 +119,6 @@ async def see(request: Call) -> Reply:
     operation_id="addTrialAgent",
     summary="Add an agent to a trial",
     response={200: TrialWithAgents, 201: TrialWithAgents, **schemas.errors(body=True)},
-    by_alias=True,
 )
 async def agents(request: Call, body: NewAgent) -> Reply:
     """Add a second agent to the trial, signed by the key that began it. All its agents share the calls.
@@ -147,7 +144,6 @@ async def agents(request: Call, body: NewAgent) -> Reply:
     operation_id="issueTicket",
     summary="Open a live socket",
     response={201: Ticket, **schemas.errors(415)},
-    by_alias=True,
 )
 async def ticket(request: Call) -> Reply:
     """A ticket for `/ws/prueba/`: good once, for 30 seconds. A body is not read. Not counted."""

@@ -1,0 +1,94 @@
+"""A caller of the API, in this process: through ASGI, without a socket."""
+
+import json
+from typing import Any
+
+import httpx
+from django.conf import settings
+
+from intramedial.lean import application
+from tests.api import served
+from tests.signing import Agent
+
+COORDINATION = "/api/v1/acp/coordination"
+LEASE = f"{COORDINATION}/lease"
+RELEASE = f"{COORDINATION}/release"
+WAIT = f"{COORDINATION}/wait"
+AGENTS = "/api/v1/acp/agents"
+TRIAL = "/api/v1/trial"
+
+
+def did(name: str) -> str:
+    """The DID of an agent of the tests."""
+    return f"did:web:{name}.example"
+
+
+class Caller:
+    """Calls with an API key, with a signature, or as a stranger; checks every answer against the description.
+    """
+
+    def __init__(self, key: str | None = None, agent: Agent | None = None) -> None:
+        self.key = key
+        self.agent = agent
+        self._http = httpx.AsyncClient(
+            transport=httpx.ASGITransport(application, client=("127.0.0.1", 50000)),
+            base_url=settings.BASE_URL,
+        )
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: dict[str, str] | None = None,
+        **headers: str,
+    ) -> httpx.Response:
+        """One call. `body`: bytes as they are, anything else as JSON. Headers: `content_type` is
+        content-type.
+        """
+        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        if content:
+            fields = {"content-type": "application/json", **fields}
+        request = self._http.build_request(method, path, params=params, content=content, headers=fields)
+        if self.key is not None:
+            request.headers["authorization"] = f"Bearer {self.key}"
+        if self.agent is not None:
+            request.headers.update(self.agent.sign(method, str(request.url), content, headers=fields))
+        return await self.send(request)
+
+    async def send(self, request: httpx.Request) -> httpx.Response:
+        """Send a request as it is."""
+        response = await self._http.send(request)
+        served.check(response)
+        return response
+
+    async def lease(self, resource: str, agent: str, **headers: str) -> httpx.Response:
+        """Ask for a lease."""
+        return await self.call("POST", LEASE, {"resource": resource, "actorDid": agent}, **headers)
+
+    async def release(self, resource: str, agent: str, lease_id: str | None = None) -> httpx.Response:
+        """Give a lease back."""
+        body = {"resource": resource, "actorDid": agent} | (
+            {"leaseId": lease_id} if lease_id is not None else {}
+        )
+        return await self.call("POST", RELEASE, body)
+
+    async def wait(self, resource: str | None = None, **params: str) -> httpx.Response:
+        """The live picture."""
+        return await self.call("GET", WAIT, params={"resource": resource, **params} if resource else params)
+
+    async def withdraw(self, resource: str, agent: str) -> httpx.Response:
+        """Leave a queue."""
+        return await self.call("DELETE", WAIT, params={"resource": resource, "actorDid": agent})
+
+    async def trust(self, agent: str) -> dict[str, Any]:
+        """The trust of an agent that is known."""
+        answer = await self.call("GET", AGENTS, params={"did": agent})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["trust"]
+
+    async def close(self) -> None:
+        """Give everything back."""
+        await self._http.aclose()

@@ -1,0 +1,104 @@
+"""The API in this process, over an authority whose clock the test sets."""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from coordination import authority, clock, queries
+from intramedial.identity import auth
+from intramedial.identity.threads import DatabaseThreads
+from intramedial.workspaces import provision
+from tests.api.client import Caller
+from tests.signing import Agent
+
+
+class Clock:
+    """The authority's clock: milliseconds since the Unix epoch, moved by the test and never back."""
+
+    now = int(time.time() * 1000)
+
+    def __call__(self) -> int:
+        return Clock.now
+
+    async def advance(self, ms: int) -> None:
+        """Let time pass, and have the alarm look at what has run out."""
+        Clock.now += ms
+        await authority.get().tick()
+
+
+@pytest.fixture
+def time_() -> Clock:
+    """The clock of the authority."""
+    return Clock()
+
+
+@pytest.fixture(autouse=True)
+def running_authority(migrated_databases: None, time_: Clock) -> Iterator[None]:
+    """An authority of the test's own. Its time jumps, so that no jump may count as an outage."""
+    authority.stop()
+    clock.install(time_)
+    authority.start(outage_after_ms=None)
+    yield
+    authority.stop()
+    queries.stop()
+    auth.stop()
+    clock.install(None)
+
+
+@pytest.fixture
+async def db() -> AsyncIterator[Callable[..., Awaitable[Any]]]:
+    """`await db(function, *arguments)`: blocking database work in a thread."""
+    threads = DatabaseThreads("test", 1)
+
+    async def run(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        return await threads.run(lambda: function(*arguments, **options))
+
+    yield run
+    threads.close()
+
+
+@pytest.fixture
+async def caller(api_key: str) -> AsyncIterator[Caller]:
+    """A caller with a key that acts for any agent of a fresh workspace."""
+    caller = Caller(api_key)
+    yield caller
+    await caller.close()
+
+
+@pytest.fixture
+async def stranger() -> AsyncIterator[Caller]:
+    """A caller without credentials."""
+    caller = Caller()
+    yield caller
+    await caller.close()
+
+
+@pytest.fixture
+async def other_caller(db: Callable[..., Awaitable[Any]]) -> AsyncIterator[Caller]:
+    """A caller of another workspace."""
+
+    def key() -> str:
+        return provision.create_api_key(provision.create_workspace("other")).secret
+
+    caller = Caller(await db(key))
+    yield caller
+    await caller.close()
+
+
+@pytest.fixture
+async def visitor() -> AsyncIterator[Caller]:
+    """A caller that signs with a key that nobody knows yet."""
+    caller = Caller(agent=Agent())
+    yield caller
+    await caller.close()
+
+
+@pytest.fixture
+async def trial(visitor: Caller) -> AsyncIterator[Caller]:
+    """A visitor that has begun a trial, from an address of its own."""
+    assert visitor.agent is not None
+    answer = await visitor.call("POST", "/api/v1/trial/keys", {"did": visitor.agent.did})
+    assert answer.status_code == 201, answer.text
+    yield visitor

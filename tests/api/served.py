@@ -1,0 +1,80 @@
+"""Every answer the tests get, held against the API's own description."""
+
+import copy
+import functools
+import json
+import re
+from typing import Any
+
+import httpx
+import jsonschema
+
+from intramedial import api
+
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+HEADERS = {"x-request-id", "x-content-type-options", "content-security-policy", "cache-control"}
+
+
+@functools.cache
+def document() -> dict[str, Any]:
+    """The description, read as a client would."""
+    return json.loads(api.description())
+
+
+@functools.cache
+def closed_components() -> dict[str, Any]:
+    """The components with every object closed: an answer with a member that is not described is a fault."""
+    components = copy.deepcopy(document()["components"])
+    for schema in components["schemas"].values():
+        if "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+    return components
+
+
+@functools.cache
+def validator(path: str, method: str, status: int) -> tuple[str | None, jsonschema.Draft202012Validator]:
+    """Media type and schema of one answer of one operation; of 404 and 405 elsewhere a problem."""
+    operation = document()["paths"].get(path, {}).get(method.lower())
+    if operation is not None:
+        described = operation["responses"].get(str(status))
+        assert described is not None, f"{method} {path} answered {status}, which is not described"
+        ((media_type, content),) = described["content"].items()
+        schema = content["schema"]
+    else:
+        assert status in (404, 405), f"{method} {path} answered {status}"
+        media_type, schema = "application/problem+json", {"$ref": "#/components/schemas/Problem"}
+    return media_type, jsonschema.Draft202012Validator({**schema, "components": closed_components()})
+
+
+def check(response: httpx.Response) -> None:
+    """Fail unless the answer is as described, and carries what every answer carries."""
+    request = response.request
+    assert set(response.headers) >= HEADERS, response.headers
+    if request.method in ("OPTIONS", "HEAD"):
+        assert response.content == b""
+        return
+    media_type, schema = validator(request.url.path, request.method, response.status_code)
+    given = response.headers["content-type"]
+    if request.url.path.startswith("/api/"):
+        assert given == media_type, given
+        assert response.headers["cache-control"] == "no-store"
+    body = response.json()
+    schema.validate(body)
+    check_instants(body)
+    if media_type == "application/problem+json":
+        assert body["status"] == response.status_code
+        assert body["requestId"] == response.headers["x-request-id"]
+    if response.status_code == 401:
+        assert response.headers["www-authenticate"]
+
+
+def check_instants(value: Any, name: str = "") -> None:
+    """Every member whose name says it is an instant is one, with milliseconds."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            check_instants(member, key)
+    elif isinstance(value, list):
+        for member in value:
+            check_instants(member, name)
+    elif name.endswith("At") or name in ("serverTime", "since", "at", "offeredUntil", "keptUntil"):
+        assert INSTANT.fullmatch(value), (name, value)
