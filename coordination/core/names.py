@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 
@@ -10,10 +11,11 @@ from .model import Mode
 READ_SAFE_CLASSES = frozenset({"doc", "file", "data", "config"})
 _SUFFIXES = {"read": Mode.SHARED, "write": Mode.EXCLUSIVE, "delete": Mode.EXCLUSIVE}
 MAX_NAME = 256
-# Characters that make a name look like another one: bidi controls and what has no width.
-_DECEPTIVE = frozenset(
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
-    "\u2060\u2061\u2062\u2063\u2064\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\u3164\ufeff\uffa0"
+# Characters that make a name look like another one: all that shows as nothing, the controls of direction
+# among them (Default_Ignorable_Code_Point in Unicode's DerivedCoreProperties.txt), and annotations.
+_DECEPTIVE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
 
@@ -24,11 +26,10 @@ def normal_name(text: str) -> str:
             raise ValueError("must not contain control characters")
     else:
         text = unicodedata.normalize("NFC", text)
-        for char in text:
-            if char in _DECEPTIVE or "\ufff9" <= char <= "\ufffb":
-                raise ValueError("must not contain bidirectional or zero-width characters")
-            if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} or "\U000e0000" <= char <= "\U000e0fff":
-                raise ValueError("must not contain control or surrogate characters")
+        if _DECEPTIVE.search(text):
+            raise ValueError("must not contain bidirectional or zero-width characters")
+        if any(unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} for char in text):
+            raise ValueError("must not contain control or surrogate characters")
     if not 1 <= len(text) <= MAX_NAME:
         raise ValueError(f"must have 1 to {MAX_NAME} characters")
     if text != text.strip():
