@@ -93,12 +93,18 @@ def _decode_did_key(did: str) -> bytes:
 
 
 def check_ed25519(public_key: bytes) -> None:
-    """Raise ``ValueError`` unless the 32 bytes are, in canonical form, a curve point of prime order."""
-    if not crypto_core_ed25519_is_valid_point(public_key):
+    """Raise ``ValueError`` with words unless :func:`is_ed25519`."""
+    if not is_ed25519(public_key):
         raise ValueError(
             "not a usable Ed25519 key: it must be the canonical encoding of a curve point of prime order"
             " (small-order keys, such as the identity, are refused: anybody could sign for them)"
         )
+
+
+@lru_cache(maxsize=4096)
+def is_ed25519(public_key: bytes) -> bool:
+    """Whether the bytes are, in canonical form, a point of prime order on edwards25519."""
+    return len(public_key) == 32 and crypto_core_ed25519_is_valid_point(public_key)
 
 
 def base58_encode(data: bytes) -> str:

@@ -19,10 +19,10 @@ from http_message_signatures import (
     HTTPSignatureKeyResolver,
     InvalidSignature,
 )
-from nacl.bindings import crypto_core_ed25519_is_valid_point, crypto_sign_BYTES, crypto_sign_open
+from nacl.bindings import crypto_sign_BYTES, crypto_sign_open
 from nacl.exceptions import BadSignatureError
 
-from intramedial.identity.did import did_key_public
+from intramedial.identity.did import did_key_public, is_ed25519
 from intramedial.identity.requests import RequestParts
 
 TAG = "intramedial"
@@ -110,15 +110,11 @@ def origin(base_url: str) -> str:
 
 
 class Ed25519(HTTPSignatureAlgorithm):
-    """Ed25519 (RFC 8032) by libsodium, where RFC 9421's ``ed25519`` leaves verifiers room to differ.
-
-    Both the key (see ``did_key_public``) and R must be canonical encodings of points of prime order. Then the
-    equations with and without the cofactor agree, so every correct library gives the same verdict.
-    """
+    """RFC 9421's ``ed25519`` by libsodium; see :func:`verify_ed25519`."""
 
     algorithm_id = "ed25519"
 
-    def __init__(self, public_key: bytes | None = None, private_key: bytes | None = None):
+    def __init__(self, public_key: bytes = b"", private_key: bytes | None = None):
         self._public_key = public_key
 
     def verify(self, signature: bytes, message: bytes) -> None:
@@ -127,11 +123,14 @@ class Ed25519(HTTPSignatureAlgorithm):
             raise InvalidSignature("the signature does not match the request, or was made by another key")
 
 
-def verify_ed25519(public_key: bytes | None, message: bytes, signature: bytes) -> bool:
-    """Whether ``signature`` is a strict Ed25519 signature of ``message`` under a 32-byte public key."""
-    if public_key is None or len(public_key) != 32 or len(signature) != crypto_sign_BYTES:
-        return False
-    if not all(crypto_core_ed25519_is_valid_point(point) for point in (public_key, signature[:32])):
+def verify_ed25519(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether ``signature`` is a strict Ed25519 signature (RFC 8032) under a 32-byte public key.
+
+    libsodium refuses what is not canonical, R of small order and R outside the prime-order subgroup; a key of
+    mixed order is refused here. What then verifies does so with and without the cofactor, that is, in every
+    correct library. (Others accept, for any message, a signature that anybody can make under the identity.)
+    """
+    if not is_ed25519(public_key) or len(signature) != crypto_sign_BYTES:
         return False
     try:
         crypto_sign_open(signature + message, public_key)

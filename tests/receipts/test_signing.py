@@ -149,6 +149,9 @@ def test_a_clock_set_back_neither_stops_signing_nor_reading(ring, clock, tmp_pat
     assert ring.current().kid == first
     other = signing.KeyRing(tmp_path / "keys", clock)
     assert other.current().kid == first
+    newest = other.rotate(publish_ahead_s=0).kid
+    clock.now += 1
+    assert ring.current().kid == newest
 
 
 def test_rotations_at_once_all_count(ring):
