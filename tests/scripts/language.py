@@ -8,6 +8,7 @@ agent, the verb, the resource, and what else the verb takes. Empty lines and `# 
     5000   A release lock:a           # no lease id; `id=1` gives the id of the lease granted in step 1
     +0     B withdraw lock:a
     +0     A giveback lock:a id=1     # what the authority does with a lease that it could not answer
+    +0     B acquire lock:a -> lease_held position=1 holder=A     # what must come of it; see `unmet`
 
 Steps count from 1. A lease granted in step n has the id `lse_n`: the same script, the same ids everywhere.
 """
@@ -42,6 +43,7 @@ class Step:
     mode: Mode = Mode.EXCLUSIVE
     queue: bool = True
     granted_in: int | None = None
+    expected: tuple[str, ...] = ()
 
     def line(self) -> str:
         words = [str(self.at_ms), self.agent, self.verb, self.resource]
@@ -100,7 +102,9 @@ def parse(name: str, text: str, rules: Rules | None = None) -> Script:
     for line in text.splitlines():
         words = line.partition("#")[0].split()
         if words:
-            steps.append(_step(words, steps[-1].at_ms if steps else 0))
+            cut = words.index("->") if "->" in words else len(words)
+            step = _step(words[:cut], steps[-1].at_ms if steps else 0)
+            steps.append(replace(step, expected=tuple(words[cut + 1 :])))
     if any(later.at_ms < earlier.at_ms for earlier, later in pairwise(steps)):
         raise ValueError(f"{name}: time goes backwards")
     return Script(name, tuple(steps), rules or Rules())
@@ -157,6 +161,28 @@ def picture(world: World) -> dict[str, Any]:
         "agents": {did: plain(agent) for did, agent in sorted(world.agents.items())},
         "deadlocks": plain(deadlocks(world)),
     }
+
+
+def unmet(step: Step, outcome: dict[str, Any]) -> list[str]:
+    """Those expectations of a step that its outcome does not meet."""
+    known = {**outcome, **outcome.get("lease", {})}
+    return [word for word in step.expected if not _is_met(word, known)]
+
+
+def _is_met(word: str, known: dict[str, Any]) -> bool:
+    key, equals, value = word.partition("=")
+    if equals:
+        return str(known[key]) == value
+    match key:
+        case "granted" | "renewed":
+            return known["is"] == "Granted" and known["renewed"] == (key == "renewed")
+        case "withdrawn" | "nothing":
+            return known["is"] == "Withdrawn" and known["withdrawn"] == (key == "withdrawn")
+        case "lease_held" | "deadlock" | "stale_lease" | "not_held":
+            return bool(known.get("reason") == key)
+        case "released":
+            return bool(known["is"] == "Released")
+    raise ValueError(f"cannot expect {word!r}")
 
 
 # --- the bare core --------------------------------------------------------------------------------
