@@ -16,6 +16,7 @@ pages = get_asgi_application()
 # Only after the line above are the applications loaded that these modules need.
 from coordination import authority, consumers, queries  # noqa: E402
 from intramedial import lean, logs  # noqa: E402
+from intramedial.identity import auth  # noqa: E402
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -66,4 +67,5 @@ async def _lifespan(receive: Receive, send: Send) -> None:
     await asyncio.to_thread(authority.stop)
     await consumers.stop()
     await asyncio.to_thread(queries.stop)
+    await asyncio.to_thread(auth.stop)
     await send({"type": "lifespan.shutdown.complete"})

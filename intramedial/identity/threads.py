@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 ANSWER_WITHIN_S = 5.0
+CLOSE_WITHIN_S = 3.0
 
 
 class DatabaseThreads:
@@ -58,13 +59,16 @@ class DatabaseThreads:
         return future
 
     def close(self) -> None:
-        """Finish what is queued, close the connections, end the threads. A later job starts them again."""
+        """Finish what is queued, close the connections, end the threads. A later job starts them again.
+
+        A database that hangs is waited for ``CLOSE_WITHIN_S`` seconds, no longer.
+        """
         with self._lock:
             threads, self._threads = self._threads, []
         for _ in threads:
             self._jobs.put(None)
         for thread in threads:
-            thread.join(ANSWER_WITHIN_S)
+            thread.join(CLOSE_WITHIN_S / len(threads))
 
     def _start(self) -> None:
         if self._threads:

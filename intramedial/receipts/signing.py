@@ -79,7 +79,7 @@ class KeyRing:
         self._read_at = float("-inf")
 
     def current(self) -> Signer:
-        """The key that signs now, made if there is no file; ``KeyFileError`` if there are but none is good."""
+        """The key that signs now, made if there is no file; ``KeyFileError`` if they are all bad."""
         signers = self.signers()
         now = self._clock()
         return next((signer for signer in reversed(signers) if signer.signs_from <= now), signers[0])
