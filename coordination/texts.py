@@ -1,4 +1,4 @@
-"""The words that the module page's scripts show. One catalogue with the templates' words; keys are the scripts'."""
+"""The words that the module page's scripts show; keys are the scripts'."""
 
 from typing import Any
 
@@ -70,13 +70,23 @@ ANSWER: Texts = {
     "out_not_queued": _("No estaba en la cola"),
     "say_granted": _("El testigo {token} de {resource} es tuyo hasta las {until}."),
     "say_renewed": _("Sigues con el testigo {token} de {resource}, ahora hasta las {until}."),
-    "say_held_queued": _("Lo tiene {holder}. Estás en el puesto {place} de la cola; vuelve a pedirlo en {in}."),
+    "say_held_queued": _(
+        "Lo tiene {holder}. Estás en el puesto {place} de la cola; vuelve a pedirlo en {in}."
+    ),
     "say_held_not_queued": _("Lo tiene {holder} y no has entrado en la cola; vuelve a pedirlo en {in}."),
-    "say_offered_queued": _("Se le ofrece a {holder}. Estás en el puesto {place} de la cola; vuelve a pedirlo en {in}."),
-    "say_offered_not_queued": _("Se le ofrece a {holder} y no has entrado en la cola; vuelve a pedirlo en {in}."),
-    "say_deadlock": _("Lo tiene {holder}, que espera {waitingOn}, y eso depende de ti. Si esperaras, nadie avanzaría."),
+    "say_offered_queued": _(
+        "Se le ofrece a {holder}. Estás en el puesto {place} de la cola; vuelve a pedirlo en {in}."
+    ),
+    "say_offered_not_queued": _(
+        "Se le ofrece a {holder} y no has entrado en la cola; vuelve a pedirlo en {in}."
+    ),
+    "say_deadlock": _(
+        "Lo tiene {holder}, que espera {waitingOn}, y eso depende de ti. Si esperaras, nadie avanzaría."
+    ),
     "say_released": _("Has devuelto {resource}. Confianza: {score} (+{delta})."),
-    "say_stale_lease": _("El leaseId no es el de una concesión en vigor de este agente. No ha cambiado nada."),
+    "say_stale_lease": _(
+        "El leaseId no es el de una concesión en vigor de este agente. No ha cambiado nada."
+    ),
     "say_not_held": _("Este agente no tiene el recurso ahora mismo. No ha cambiado nada."),
     "say_picture": _("Titulares: {holders}. En espera: {waits}. Interbloqueos: {deadlocks}."),
     "say_withdrawn": _("El agente ha dejado la cola; su confianza no cambia."),
@@ -252,7 +262,7 @@ PROBLEMS: Texts = {
     **_problem(
         "unable_no_ed25519",
         _("Este navegador no sabe firmar con Ed25519."),
-        _("La firma se hace con WebCrypto para que la clave no salga del navegador, y aquí le falta ese algoritmo."),
+        _("La clave no debe salir del navegador, así que firma él con WebCrypto, y aquí le falta Ed25519."),
         _("actualízalo (Chrome 137, Firefox 129, Safari 17 o posteriores), o usa curl con una clave de API."),
     ),
     **_problem(

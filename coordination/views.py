@@ -32,7 +32,10 @@ MODULES = tuple(
 
 
 def operations() -> dict[str, dict[str, Any]]:
-    """What can be launched, in the page's language: title, words, method, path, `sends` body or query, example, curl."""
+    """What can be launched, in the page's language.
+
+    By wire name: title, words, method, path, sends (`body` or `query`), example, curl.
+    """
     both = {"resource": SAMPLE_RESOURCE, "actorDid": SAMPLE_DID}
     found = {
         "lease": {
@@ -45,7 +48,9 @@ def operations() -> dict[str, dict[str, Any]]:
         },
         "release": {
             "title": _("Soltar"),
-            "words": _("Devuelve el recurso antes de que caduque. Suma confianza; dejar que caduque la resta."),
+            "words": _(
+                "Devuelve el recurso antes de que caduque. Suma confianza; dejar que caduque la resta."
+            ),
             "method": "POST",
             "path": f"{PREFIX}/release",
             "sends": "body",

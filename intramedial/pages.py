@@ -11,7 +11,10 @@ from django.utils.translation import get_language, get_language_info
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """Context of every template: `languages` (code, name, path, absolute, current), `home_path`, `base_url`."""
+    """Context of every template: `languages`, `home_path`, `base_url`.
+
+    A language is code, name, path, absolute (of this page in it) and current.
+    """
     here = request.get_full_path()
     languages = []
     for code, _ in settings.LANGUAGES:
@@ -39,7 +42,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden_csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form whose token is missing or old (`CSRF_FAILURE_VIEW`); the reason is for logs, not for people."""
+    """403 for a form whose token is missing or old (`CSRF_FAILURE_VIEW`)."""
     return render(request, "403.html", {"stale_form": True}, status=403)
 
 

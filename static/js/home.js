@@ -64,6 +64,7 @@ async function attempt() {
     // Only now does the JSON name the visitor's DID.
     const answer = await send(baseUrl, form.take(), signers.chosen);
     trial.note(answer);
+    form.showSigned(answer.signed);
     return await show(answer);
   } catch (error) {
     if (error instanceof Refused) return answers.problem(error.answer.body?.reason, error.answer);

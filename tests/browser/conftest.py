@@ -1,5 +1,8 @@
-"""Chromium against a served product. Every page that a test opens is watched: it may ask no other host, break no
-content security policy, throw nothing and write no error to the console."""
+"""Chromium against a served product.
+
+Every page that a test opens is watched: it may ask no other host, break no content security policy, throw nothing
+and write no error to the console.
+"""
 
 import re
 import shutil
@@ -62,7 +65,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, served: ServerProcess) -> Iterator[Callable[..., Page]]:
-    """`visit(path="/", origin=…, expect=…, **context)`: a new visitor on that page. Clean behaviour is asserted at the end.
+    """`visit(path="/", origin=…, expect=…, **context)`: a new visitor on that page, watched until the end.
 
     `expect` are patterns of console errors that the test provokes; `context` goes to the browser context.
     """

@@ -29,7 +29,7 @@ class Lanzar:
 
     def choose(self, operation: str) -> None:
         """Pick an operation by its wire name."""
-        self.page.get_by_role("radio", name=operation).check()
+        self.page.locator(f'input[name="operation"][value="{operation}"]').check()
 
     def write(self, **members: Any) -> None:
         """Change members of the JSON in the editor; None takes one away."""

@@ -16,7 +16,9 @@ RESOURCE = "lock:deploy/production"
 CHECKS = ["key", "signature", "issuer", "request", "result"]
 
 
-def test_one_keystroke_on_the_first_visit_is_granted_and_verified(visit: Visit, served: ServerProcess) -> None:
+def test_one_keystroke_on_the_first_visit_is_granted_and_verified(
+    visit: Visit, served: ServerProcess
+) -> None:
     lanzar = Lanzar(visit())
     expect(lanzar.key).to_contain_text("Sin clave")
     body = lanzar.launch()

@@ -64,8 +64,9 @@ export class RequestForm extends EventTarget {
     this.editor.value = replace(this.editor.value);
   }
 
-  /** The key is gone: the JSON names nobody again. */
+  /** The key is gone: the JSON names nobody again, and nothing was signed. */
   signAsNobody() {
+    part(this.root, "signed-details").hidden = true;
     if (this.#did) this.signAs(PLACEHOLDER);
     this.#did = null;
   }
@@ -108,8 +109,18 @@ export class RequestForm extends EventTarget {
     );
   }
 
+  /** Shows what was signed and sent: the signature base and the headers. */
+  showSigned({ base, headers }) {
+    part(this.root, "signed-details").hidden = false;
+    this.root.querySelector("#signature-base").textContent = base;
+    this.root.querySelector("#sent-headers").textContent = Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}`)
+      .join("\n");
+  }
+
+  /** While busy the button says so but keeps the focus, which a disabled one would lose. */
   busy(busy) {
-    this.button.disabled = busy;
+    this.button.setAttribute("aria-disabled", String(busy));
     this.root.setAttribute("aria-busy", String(busy));
   }
 

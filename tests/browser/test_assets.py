@@ -1,0 +1,82 @@
+"""What templates, scripts and words must agree on; no browser needed."""
+
+import re
+from pathlib import Path
+
+from django.contrib.staticfiles import finders
+from django.utils.translation import override
+
+from coordination import texts, views
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SCRIPTS = ROOT / "static" / "js"
+IMPORT = re.compile(r"""^import\s+(?:[^"']+\sfrom\s+)?["'](\.[^"']+)["']""", re.MULTILINE)
+TEXT_KEY = re.compile(r"""\bt\(\s*"(\w+)\"""")
+TEXT_CHOICE = re.compile(r"""\bt\([^,()`]*\?\s*"(\w+)"\s*:\s*"(\w+)\"""")
+ICON = re.compile(r"""\bicon\(\s*"([\w-]+)\"""")
+
+
+def imports(module: Path) -> set[Path]:
+    """Everything a module imports, itself included."""
+    found: set[Path] = set()
+    waiting = [module]
+    while waiting:
+        file = waiting.pop()
+        if file in found:
+            continue
+        found.add(file)
+        waiting += [(file.parent / name).resolve() for name in IMPORT.findall(file.read_text())]
+    return found
+
+
+def test_the_module_page_preloads_what_its_script_imports() -> None:
+    needed = imports(SCRIPTS / "home.js") - {SCRIPTS / "home.js"}
+    assert sorted(views.MODULES) == sorted(f"js/{file.relative_to(SCRIPTS).as_posix()}" for file in needed)
+    assert all(finders.find(module) for module in views.MODULES)
+
+
+def test_every_text_that_scripts_show_exists() -> None:
+    shown = set()
+    for file in SCRIPTS.rglob("*.js"):
+        source = file.read_text()
+        shown |= set(TEXT_KEY.findall(source)) | {key for pair in TEXT_CHOICE.findall(source) for key in pair}
+    assert shown - set(texts.ALL) == set()
+
+
+def test_every_fault_of_the_json_reader_has_words() -> None:
+    codes = re.findall(
+        r"""#fail\((?:[^"()]*\?\s*)?"(\w+)"(?:\s*:\s*"(\w+)")?""", (SCRIPTS / "lib" / "json.js").read_text()
+    )
+    assert codes
+    assert {f"json_{code}" for pair in codes for code in pair if code} <= set(texts.ALL)
+
+
+def test_every_check_of_a_receipt_has_words() -> None:
+    checks = re.findall(r"""\bcheck\("(\w+)\"""", (SCRIPTS / "lib" / "receipt.js").read_text())
+    assert set(checks) == {"key", "signature", "issuer", "request", "result"}
+    assert {f"check_{check}{end}" for check in checks for end in ("", "_ok", "_bad")} <= set(texts.ALL)
+
+
+def test_every_icon_is_in_the_sprite() -> None:
+    sprite = set(re.findall(r'symbol id="([\w-]+)"', (ROOT / "static" / "img" / "icons.svg").read_text()))
+    used = {name for file in SCRIPTS.rglob("*.js") for name in ICON.findall(file.read_text())}
+    assert used <= sprite
+
+
+def test_nothing_is_inline_or_from_elsewhere() -> None:
+    for file in (ROOT / "templates").rglob("*.html"):
+        source = file.read_text()
+        assert not re.search(r"<[^>]+\s(style|on\w+)=", source), file
+        assert not re.search(r"""(src|href)=["']https?://""", source), file
+
+
+def test_samples_are_the_ones_of_the_wire_contract() -> None:
+    with override("es"):
+        operations = views.operations()
+    assert {name: (found["method"], found["path"]) for name, found in operations.items()} == {
+        "lease": ("POST", "/api/v1/acp/coordination/lease"),
+        "release": ("POST", "/api/v1/acp/coordination/release"),
+        "wait": ("GET", "/api/v1/acp/coordination/wait"),
+        "withdraw": ("DELETE", "/api/v1/acp/coordination/wait"),
+    }
+    assert set(operations["lease"]["example"]) == {"resource", "actorDid"}
