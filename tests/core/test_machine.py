@@ -1,0 +1,8 @@
+"""The state machine over the core."""
+
+from hypothesis import settings
+
+from .machine import LeaseMachine
+
+TestLeaseMachine = LeaseMachine.TestCase
+TestLeaseMachine.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
