@@ -29,7 +29,7 @@ STORE = (
 # The one door, and the parts of it.
 AUTHORITY = (
     *("coordination.alarm", "coordination.asks", "coordination.authority", "coordination.batch"),
-    *("coordination.broadcast", "coordination.inbox", "coordination.outbox"),
+    *("coordination.broadcast", "coordination.door", "coordination.inbox", "coordination.outbox"),
 )
 # What a shell sees of all that.
 DOOR = (*VALUES, "coordination.authority", "coordination.queries")
@@ -63,9 +63,8 @@ MAY_IMPORT = {
     "coordination/schemas.py": (*VALUES, *PLATFORM),
     "coordination/api.py": (*DOOR, "coordination.schemas", *PLATFORM),
     "coordination/mcp.py": (*DOOR, "coordination.schemas", *PLATFORM),
-    "coordination/hub.py": (*DOOR, "coordination.broadcast", "coordination.rooms"),
-    "coordination/rooms.py": (*DOOR, "coordination.broadcast", "coordination.hub"),
-    "coordination/consumers.py": (*DOOR, "coordination.hub", "coordination.rooms", *PLATFORM),
+    "coordination/live/*": (*DOOR, "coordination.broadcast", "coordination.live", *PLATFORM),
+    "coordination/consumers.py": (*DOOR, "coordination.live", *PLATFORM),
     "coordination/views.py": (*DOOR, "coordination.texts", *PLATFORM),
     "coordination/scenarios.py": (*DOOR, *PLATFORM),
     "coordination/management/commands/*": (*DOOR, *PLATFORM),
@@ -88,6 +87,7 @@ MAY_READ_CLOCKS = {
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
     "intramedial/health.py": "how long a check is believed",
+    "intramedial/identity/watching.py": "how often it is asked whether a watcher still may",
     "intramedial/lean.py": "how long a request took",
     "intramedial/ledger/log.py": "when an entry was appended",
     "intramedial/ledger/models.py": "when an entry was appended",
