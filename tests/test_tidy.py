@@ -87,7 +87,7 @@ MAY_READ_CLOCKS = {
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
     "intramedial/health.py": "how long a check is believed",
-    "intramedial/identity/watching.py": "how often it is asked whether a watcher still may",
+    "intramedial/identity/watching.py": "sessions, keys and trials that expire",
     "intramedial/lean.py": "how long a request took",
     "intramedial/ledger/log.py": "when an entry was appended",
     "intramedial/ledger/models.py": "when an entry was appended",
