@@ -1,13 +1,14 @@
 """What is asked of the authority, what it answers, and how answers get back to their event loops."""
 
 import asyncio
-from collections import deque
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from intramedial.receipts import receipt as receipts
 
 from .core.messages import Acquire, Command, Granted, Outcome
+from .core.model import Mode
 
 
 class Unavailable(Exception):
@@ -61,15 +62,21 @@ class Owed:
     workspace: str
     resource: str
     agent: str
+    mode: Mode
     lease_id: str
 
     def asked_again(self, items: Iterable[Pending]) -> bool:
+        """Whether one of these asks will be answered with this very lease, renewed."""
         return any(
             item.workspace == self.workspace
             and isinstance(command := item.ask.command, Acquire)
             and (command.resource, command.agent) == (self.resource, self.agent)
+            and self.mode.covers(command.mode)
             for item in items
         )
+
+
+Owe = Callable[[list[Owed]], None]
 
 
 def granted(items: Iterable[Pending], answers: Iterable[Answer]) -> list[Owed]:
@@ -86,42 +93,50 @@ def _owed(item: Pending, answer: Answer) -> Owed | None:
     if not isinstance(outcome, Granted) or outcome.renewed:
         return None
     lease = outcome.lease
-    return Owed(item.workspace, outcome.resource, lease.agent, lease.lease_id)
+    return Owed(item.workspace, outcome.resource, lease.agent, lease.mode, lease.lease_id)
 
 
-def deliver(
-    items: Sequence[Pending],
-    answers: Sequence[Answer | Unavailable],
-    owed: deque[Owed] | None = None,
-) -> None:
-    """Hand the answers to their event loops, one wake-up each."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Pending, Answer | Unavailable]]] = {}
+def deliver(items: Sequence[Pending], answers: Sequence[Answer], owe: Owe) -> None:
+    """Hand the answers to their event loops, one wake-up each; `owe` is told the leases nobody hears of."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Pending, Answer]]] = {}
     for item, answer in zip(items, answers, strict=True):
         by_loop.setdefault(item.loop, []).append((item, answer))
     for loop, pairs in by_loop.items():
         try:
-            loop.call_soon_threadsafe(_hand_over, pairs, owed)
-        except RuntimeError:  # that loop is closed: nobody hears these answers
-            _give_up(pairs, owed)
+            loop.call_soon_threadsafe(_hand_over, pairs, owe)
+        except RuntimeError:  # that loop is closed
+            _untold(pairs, owe)
 
 
-def _hand_over(pairs: list[tuple[Pending, Answer | Unavailable]], owed: deque[Owed] | None) -> None:
+def _hand_over(pairs: list[tuple[Pending, Answer]], owe: Owe) -> None:
     gone = []
     for item, answer in pairs:
         if item.future.done():
             gone.append((item, answer))
-        elif isinstance(answer, Unavailable):
-            item.future.set_exception(answer)
         else:
             item.future.set_result(answer)
-    if gone:
-        _give_up(gone, owed)
+    _untold(gone, owe)
 
 
-def _give_up(pairs: Iterable[tuple[Pending, Answer | Unavailable]], owed: deque[Owed] | None) -> None:
+def _untold(pairs: Iterable[tuple[Pending, Answer]], owe: Owe) -> None:
     """A lease whose caller went away before its answer is owed back like one whose commit was in doubt."""
-    for item, answer in pairs:
-        if owed is not None and isinstance(answer, Answer):
-            untold = _owed(item, answer)
-            if untold is not None:
-                owed.append(untold)
+    owed = [lease for item, answer in pairs if (lease := _owed(item, answer)) is not None]
+    if owed:
+        owe(owed)
+
+
+def refuse(items: Iterable[Pending], why: str) -> None:
+    """Raise `Unavailable` in all these callers."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Pending]] = {}
+    for item in items:
+        by_loop.setdefault(item.loop, []).append(item)
+    for loop, refused in by_loop.items():
+        # A loop that is closed has no callers any more.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_raise_in, refused, why)
+
+
+def _raise_in(items: Iterable[Pending], why: str) -> None:
+    for item in items:
+        if not item.future.done():
+            item.future.set_exception(Unavailable(why))

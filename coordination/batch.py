@@ -12,9 +12,9 @@ from intramedial.receipts import signing
 
 from . import wire
 from .asks import Answer, Ask, Owed, Pending
-from .clock import Clock
+from .clock import Clock, steady_ms
 from .core.decide import decide
-from .core.messages import Acquire, Deadlock, Event, GiveBack, Granted, Kind, Released
+from .core.messages import Acquire, Deadlock, Event, GiveBack, Granted, Kind, Outcome, Released
 from .store import Needs, Store, Transaction
 
 logger = logging.getLogger(__name__)
@@ -25,16 +25,18 @@ class Batch:
     """The work of one transaction, and what is known of it whether or not it succeeds.
 
     `due`: workspaces in which something has run out; `owed`: leases to give back first; `drained`: receipt
-    ids that the ledger has, with whom to tell when they are out of the outbox.
+    ids that the ledger has, with whom to tell when they are out of the outbox. `read_at`: when `now` was
+    read, by the steady clock.
     """
 
-    items: Sequence[Pending]
+    items: Sequence[Pending] = ()
     due: Sequence[str] = ()
-    owed: list[Owed] = field(default_factory=list)
-    drained: list[tuple[list[str], "Future[None]"]] = field(default_factory=list)
+    owed: Sequence[Owed] = ()
+    drained: Sequence[tuple[list[str], "Future[None]"]] = ()
     answers: list[Answer] = field(default_factory=list)
     events: dict[str, list[Event]] = field(default_factory=dict)
     now: int = 0
+    read_at: int = 0
     next_due: int | None = None
     recorded: bool = False
     _kid: str = ""
@@ -42,7 +44,7 @@ class Batch:
     def transact(self, store: Store, clock: Clock | None) -> None:
         """Decide everything, durably. Raises StorageFault; then no answer may be given."""
         with store.transaction(self._needs(), clock) as transaction:
-            self.now = transaction.now
+            self.now, self.read_at = transaction.now, steady_ms()
             self._kid = _kid()
             for workspace, world in transaction.worlds.items():
                 for event in world.events:
@@ -57,6 +59,22 @@ class Batch:
             workspace: world.events for workspace, world in transaction.worlds.items() if world.events
         }
 
+    def split(self) -> list["Batch"]:
+        """The same work in the same order as smaller batches, to find what is at fault; none when there is
+        nothing to divide."""
+        kinds = {"owed": self.owed, "drained": self.drained, "due": self.due, "items": self.items}
+        filled = [(kind, work) for kind, work in kinds.items() if work]
+        if len(filled) == 1:
+            [(kind, work)] = filled
+            half = len(work) // 2
+            filled = [(kind, work[:half]), (kind, work[half:])] if half else []
+        return [Batch(**{kind: work}) for kind, work in filled]
+
+    def names(self) -> str:
+        """What is asked for, for the log."""
+        asks = (f"{type(item.ask.command).__name__} in {item.workspace}" for item in self.items)
+        return ", ".join([*self.due, *(f"give back in {owed.workspace}" for owed in self.owed), *asks])
+
     def _needs(self) -> dict[str, Needs]:
         needs: dict[str, Needs] = {workspace: Needs() for workspace in self.due}
         for owed in self.owed:
@@ -65,7 +83,6 @@ class Batch:
             command = item.ask.command
             need = needs.setdefault(item.workspace, Needs())
             need.resources.add(command.resource)
-            need.active_limit = item.ask.active_limit
             if not isinstance(command, GiveBack):
                 need.agents.add(command.agent)
             if isinstance(command, Acquire):
@@ -74,20 +91,28 @@ class Batch:
 
     def _give_back(self, transaction: Transaction) -> None:
         for owed in self.owed:
-            if owed.asked_again(self.items):
-                continue  # it is renewed instead
-            world = transaction.worlds[owed.workspace]
-            seen = len(world.events)
-            decide(world, GiveBack(owed.resource, owed.lease_id), transaction.now)
-            for event in world.events[seen:]:
-                self._record_end(transaction, owed.workspace, event)
+            if not owed.asked_again(self.items):  # else it is renewed
+                self._end(transaction, owed.workspace, GiveBack(owed.resource, owed.lease_id))
+
+    def _end(self, transaction: Transaction, workspace: str, command: GiveBack) -> Outcome:
+        world = transaction.worlds[workspace]
+        seen = len(world.events)
+        outcome = decide(world, command, transaction.now)
+        for event in world.events[seen:]:
+            self._record_end(transaction, workspace, event)
+        return outcome
 
     def _decide(self, store: Store, transaction: Transaction, ask: Ask) -> Answer:
         command = ask.command
-        outcome = decide(transaction.worlds[ask.workspace], command, transaction.now)
+        if isinstance(command, GiveBack):
+            outcome = self._end(transaction, ask.workspace, command)
+            return Answer(outcome, orjson.dumps(wire.body(outcome, store.rules)))
+        world = transaction.worlds[ask.workspace]
+        world.active_limit = ask.active_limit
+        outcome = decide(world, command, transaction.now)
         body = orjson.dumps(wire.body(outcome, store.rules))
         names = wire.receipt_names(command, outcome)
-        if names is None or isinstance(command, GiveBack):
+        if names is None:
             return Answer(outcome, body)
         receipt_id = wire.new_receipt_id()
         claims = receipts.claims(

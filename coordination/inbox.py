@@ -4,6 +4,7 @@ Within a workspace the order of arrival is kept, so that grouping changes no ans
 are taken, so that a thousand callers in one cost another no more than its share.
 """
 
+import threading
 from collections import OrderedDict, deque
 from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
@@ -20,18 +21,40 @@ T = TypeVar("T", bound=Item)
 
 
 class Inbox(Generic[T]):
-    """Any thread puts, one thread takes."""
+    """Any thread puts, one thread takes. `limit`: how many may wait in all; `share`: how many of them may be
+    of one workspace, so that one that floods the service keeps nobody else out."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int, share: int) -> None:
+        self._limit = limit
+        self._share = share
+        self._door = threading.Lock()
         self._arrived: SimpleQueue[T | None] = SimpleQueue()
         self._lanes: OrderedDict[str, deque[T]] = OrderedDict()
-        self._waiting = 0
+        self._waiting: dict[str, int] = {}  # workspace -> items put and not taken yet
+        self._count = 0
+        self.closed = False
 
     def __len__(self) -> int:
-        return self._arrived.qsize() + self._waiting
+        """Items put and not taken yet."""
+        return self._count
 
-    def put(self, item: T) -> None:
-        self._arrived.put(item)
+    def put(self, item: T) -> bool:
+        """False: it is closed, or as many wait as may. What is put before `close` will be taken."""
+        workspace = item.workspace
+        with self._door:
+            waiting = self._waiting.get(workspace, 0)
+            if self.closed or self._count >= self._limit or waiting >= self._share:
+                return False
+            self._waiting[workspace] = waiting + 1
+            self._count += 1
+            self._arrived.put(item)
+        return True
+
+    def close(self) -> None:
+        """Let nothing in any more, and make a `take` that blocks return."""
+        with self._door:
+            self.closed = True
+        self.wake()
 
     def wake(self) -> None:
         """Make a `take` that blocks return."""
@@ -39,7 +62,7 @@ class Inbox(Generic[T]):
 
     def take(self, limit: int, timeout_s: float) -> list[T]:
         """Up to `limit` items, in turn; waits at most `timeout_s` for the first. Empty when woken or late."""
-        if not self._waiting:
+        if not self._lanes:
             try:
                 self._sort(self._arrived.get(block=timeout_s > 0, timeout=timeout_s or None))
             except Empty:
@@ -51,7 +74,7 @@ class Inbox(Generic[T]):
             taken.append(lane.popleft())
             if lane:
                 self._lanes[workspace] = lane
-        self._waiting -= len(taken)
+        self._let_in(taken)
         return taken
 
     def _drain(self) -> None:
@@ -64,4 +87,13 @@ class Inbox(Generic[T]):
     def _sort(self, item: T | None) -> None:
         if item is not None:
             self._lanes.setdefault(item.workspace, deque()).append(item)
-            self._waiting += 1
+
+    def _let_in(self, taken: list[T]) -> None:
+        with self._door:
+            self._count -= len(taken)
+            for item in taken:
+                left = self._waiting[item.workspace] - 1
+                if left:
+                    self._waiting[item.workspace] = left
+                else:
+                    del self._waiting[item.workspace]

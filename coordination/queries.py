@@ -92,7 +92,7 @@ async def deadlock_list(workspace: str) -> Json:
     Looks at what is waited for only. Raises StorageFault."""
 
     def read(transaction: Transaction) -> Json:
-        world = transaction.look(workspace, transaction.contended_names(workspace))
+        world = transaction.look(workspace, transaction.refused_names(workspace))
         return {
             "serverTime": wire.instant(transaction.now),
             "deadlocks": [wire.deadlock(pair) for pair in deadlocks(world)],
@@ -130,7 +130,7 @@ def _close() -> None:
 
 
 def _shown(transaction: Transaction, workspace: str, names: list[str], only: str | None) -> Json:
-    world = transaction.look(workspace, [*names, *transaction.contended_names(workspace)])
+    world = transaction.look(workspace, [*names, *transaction.refused_names(workspace)])
     resources = [world.resources[name] for name in sorted(set(names)) if name in world.resources]
     pairs = deadlocks(world)
     if only is not None:

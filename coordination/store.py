@@ -11,14 +11,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from .core.model import Agent, Outage, Resource, Rules, World
+from .core.model import Agent, Outage, Resource, Rules
 from .core.settle import settle
-from .engines import Engine, Key, Row, StorageFault, Wanted
+from .core.world import World
+from .engines import Begun, Engine, Key, Row, StorageFault, Wanted
 from .rows import Changes, add, change_leases, change_queue, change_refusals, change_trust, grouped
 
 __all__ = ["Needs", "StorageFault", "Store", "Transaction"]
 
 _TENTHS = Decimal("0.1")
+REMEMBERED = 60_000  # resources and agents; some hundred bytes each
+FAR = 1 << 62
 
 
 @dataclass(slots=True)
@@ -31,19 +34,37 @@ class Needs:
     active_limit: int | None = None
 
 
+@dataclass(slots=True)
+class Memory:
+    """Worlds kept from one transaction to the next, by the only writer of a database.
+
+    `complete`: workspaces of which all that is waited for is here, so that a walk needs no database.
+    `due_from`: before this instant, time changes nothing that is stored.
+    """
+
+    keeps: bool = False
+    worlds: dict[str, World] = field(default_factory=dict)
+    complete: set[str] = field(default_factory=set)
+    due_from: int = 0
+
+    def size(self) -> int:
+        return sum(len(world.resources) + len(world.agents) for world in self.worlds.values())
+
+
 class Transaction:
     """One batch's view of its workspaces. `now` is read once, after the locks are held."""
 
-    def __init__(self, engine: Engine, rules: Rules, now: int, outages: tuple[Outage, ...]) -> None:
+    def __init__(
+        self, engine: Engine, rules: Rules, now: int, outages: tuple[Outage, ...], memory: Memory
+    ) -> None:
         self._engine = engine
         self.rules = rules
         self.now = now
         self._outages = outages
+        self._memory = memory
         self.worlds: dict[str, World] = {}
-        self._resources: dict[Key, Resource] = {}
-        self._rows: dict[Key, Row] = {}
-        self._agents: dict[Key, Agent] = {}
-        self._tenants: dict[str, int] = {}
+        self._tenants: dict[str, int | None] = {}
+        self._due: list[Key] = []
         self._outbox: list[Row] = []
         self._drained: list[Row] = []
         self.next_due: int | None = None  # the earliest instant written at which time changes something
@@ -51,69 +72,88 @@ class Transaction:
     # --- reading ---------------------------------------------------------------------------------
 
     def load(self, needs: Mapping[str, Needs]) -> None:
-        """Load and settle the worlds that these commands need."""
-        loaded = self._engine.load(
-            Wanted(
-                list(needs),
-                [(workspace, name) for workspace, need in needs.items() for name in need.resources],
-                [(workspace, did) for workspace, need in needs.items() for did in need.agents],
-            ),
-            self.now,
-        )
+        """Load what is not in memory of the worlds that these commands need, and settle them."""
+        strangers = [workspace for workspace in needs if workspace not in self._memory.worlds]
         for workspace, need in needs.items():
-            self.worlds[workspace] = World(self.rules, outages=self._outages, active_limit=need.active_limit)
-        for workspace, active, floor in loaded.tenants:
-            self._tenants[workspace] = active
-            self.worlds[workspace].active = active
-            self.worlds[workspace].token_floor = floor
-        self._take_agents(loaded.agents)
-        self._take_resources(loaded.resources)
-        self._take_reachable(needs)
+            world = self._memory.worlds.setdefault(workspace, World(self.rules))
+            world.begin()
+            world.outages = self._outages
+            world.active_limit = need.active_limit
+            self.worlds[workspace] = world
+        self._load(needs, strangers)
+        self._load_reachable(needs)
         self._settle()
+
+    def _load(self, needs: Mapping[str, Needs], strangers: list[str]) -> None:
+        resources = _missing(needs, self.worlds, lambda need, world: need.resources - world.resources.keys())
+        agents = _missing(needs, self.worlds, lambda need, world: need.agents - world.agents.keys())
+        timely = self.now >= self._memory.due_from
+        if resources or agents or strangers or timely:
+            due_in = list(needs) if timely else []
+            loaded = self._engine.load(Wanted(resources, agents, strangers, due_in), self.now)
+            for workspace, active, floor in loaded.tenants:
+                self.worlds[workspace].active = active
+                self.worlds[workspace].token_floor = floor
+            self._tenants = dict.fromkeys(strangers)
+            self._tenants |= {row[0]: row[1] for row in loaded.tenants}
+            self._take_agents(loaded.agents)
+            self._take_resources(loaded.resources)
+            self._due = [(row[0], row[1]) for row in loaded.resources if _is_due(row, self.now)]
+        for workspace, world in self.worlds.items():
+            self._tenants.setdefault(workspace, world.active)
 
     def _take_agents(self, rows: Iterable[Row]) -> None:
         for workspace, did, score, releases, expiries in rows:
-            agent = Agent(did, score * _TENTHS, releases, expiries)
-            self._agents[workspace, did] = self.worlds[workspace].agents[did] = agent
+            self.worlds[workspace].agents[did] = Agent(did, score * _TENTHS, releases, expiries)
 
-    def _take_resources(self, rows: list[Row]) -> None:
-        active = [(row[0], row[1]) for row in rows if row[3] is not None]
-        contended = [(row[0], row[1]) for row in rows if row[4]]
+    def _take_resources(self, rows: Iterable[Row]) -> None:
+        fresh = [row for row in rows if row[1] not in self.worlds[row[0]].resources]
+        active = [(row[0], row[1]) for row in fresh if row[3] is not None]
+        contended = [(row[0], row[1]) for row in fresh if row[4]]
         parts = grouped(self._engine.members(active, contended)) if active else {}
-        for row in rows:
-            key = row[0], row[1]
-            leases, queue, refusals = parts.get(key, ((), (), ()))
-            resource = Resource(row[1], row[2], tuple(leases), tuple(queue), tuple(refusals))
-            self._rows[key] = row
-            self._resources[key] = resource
-            self.worlds[row[0]].load(resource)
+        for workspace, name, last_token, _, _ in fresh:
+            leases, queue, refusals = parts.get((workspace, name), ((), (), ()))
+            resource = Resource(name, last_token, tuple(leases), tuple(queue), tuple(refusals))
+            self.worlds[workspace].load(resource)
 
-    def _take_reachable(self, needs: Mapping[str, Needs]) -> None:
+    def _load_reachable(self, needs: Mapping[str, Needs]) -> None:
         """Load what a deadlock check may walk through: every chain of waits that leaves an agent of a
         contested resource. Resources that nobody contests cost nothing."""
+        complete = self._memory.complete
         agents = [
             (workspace, agent)
             for workspace, need in needs.items()
+            if workspace not in complete
             for agent in _contestants(self.worlds[workspace], need)
         ]
         if not agents:
             return
-        keys = [key for key in self._engine.reach(agents) if key not in self._resources]
+        if self._memory.keeps:
+            contested = {workspace for workspace, _ in agents}
+            keys = [(name, key) for name in contested for key in self._engine.contended_names(name)]
+            complete |= contested
+        else:
+            keys = self._engine.reach(agents)
+        keys = [key for key in keys if key[1] not in self.worlds[key[0]].resources]
         if keys:
-            self._take_resources(self._engine.load(Wanted((), keys, ()), self.now).resources)
+            self._take_resources(self._engine.load(Wanted(keys), self.now).resources)
 
     def _settle(self) -> None:
-        """Everything due was loaded, so that what has run out is gone from all worlds before a decision."""
+        """All that is due was loaded: what has run out is gone from all worlds before a decision."""
+        due: dict[str, list[str]] = {}
+        for workspace, name in self._due:
+            due.setdefault(workspace, []).append(name)
+        if not due:
+            return
         unknown: dict[Key, None] = {}
-        for workspace, world in self.worlds.items():
-            for resource in world.resources.values():
-                for lease in resource.leases:
-                    if lease.expires_at <= self.now and lease.agent not in world.agents:
-                        unknown[workspace, lease.agent] = None
-        if unknown:
-            self._take_agents(self._engine.agents(list(unknown)))
-        for world in self.worlds.values():
-            settle(world, self.now)
+        for workspace, names in due.items():
+            world = self.worlds[workspace]
+            for lease in (lease for name in names for lease in world.resources[name].leases):
+                if lease.expires_at <= self.now and lease.agent not in world.agents:
+                    unknown[workspace, lease.agent] = None
+        self._take_agents(self._engine.agents(list(unknown)) if unknown else ())
+        for workspace, names in due.items():
+            settle(self.worlds[workspace], self.now, names)
 
     # --- looking ---------------------------------------------------------------------------------
 
@@ -133,8 +173,9 @@ class Transaction:
         """See `Engine`; some may turn out to be idle once settled."""
         return self._engine.active_names(workspace, after, limit)
 
-    def contended_names(self, workspace: str) -> list[str]:
-        return self._engine.contended_names(workspace)
+    def refused_names(self, workspace: str) -> list[str]:
+        """All that is waited for, if any deadlock refusal is remembered: what its cycle may pass through."""
+        return self._engine.contended_names(workspace) if self._engine.has_refusals(workspace) else []
 
     def names_of(self, workspace: str, agent: str) -> list[str]:
         return self._engine.names_of(workspace, agent)
@@ -152,39 +193,35 @@ class Transaction:
     def changes(self) -> Changes:
         """The named writes that turn what was loaded into what the worlds are now."""
         changes: Changes = {"outbox_insert": self._outbox, "outbox_delete": self._drained}
+        for workspace, name in self._due:
+            # A due time from other settings would wake the alarm for nothing, again and again.
+            world = self.worlds[workspace]
+            world.changed.setdefault(name, world.resources[name])
         for workspace, world in self.worlds.items():
-            for name, resource in world.resources.items():
-                before = self._resources.get((workspace, name))
-                if resource is not before or self._overdue(workspace, name):
-                    self._change_resource(changes, workspace, before or Resource(name), resource)
-            for did, agent in world.agents.items():
-                known = self._agents.get((workspace, did))
-                if agent is not known:
-                    row = (int(agent.trust * 10), agent.releases, agent.expiries, workspace, did)
-                    add(changes, "agent_update" if known else "agent_insert", row)
-            if workspace not in self._tenants:
-                if world.active:
-                    add(changes, "tenant_insert", (world.active, workspace))
-            elif self._tenants[workspace] != world.active:
+            for name, before in world.changed.items():
+                self._change_resource(changes, workspace, before, world.resources[name])
+            for did, known in world.changed_agents.items():
+                agent = world.agents[did]
+                row = (int(agent.trust * 10), agent.releases, agent.expiries, workspace, did)
+                add(changes, "agent_update" if known else "agent_insert", row)
+            active = self._tenants[workspace]
+            if active is None and world.active:
+                add(changes, "tenant_insert", (world.active, workspace))
+            elif active is not None and active != world.active:
                 add(changes, "tenant_update", (world.active, workspace))
             change_trust(changes, workspace, world.events)
         return changes
 
-    def _overdue(self, workspace: str, name: str) -> bool:
-        """A stored due time from other settings would wake the alarm for nothing, again and again."""
-        row = self._rows.get((workspace, name))
-        return row is not None and row[3] is not None and row[3] <= self.now
-
-    def _change_resource(self, changes: Changes, workspace: str, before: Resource, after: Resource) -> None:
+    def _change_resource(
+        self, changes: Changes, workspace: str, before: Resource | None, after: Resource
+    ) -> None:
         key = workspace, after.name
-        row = self._rows.get(key)
-        contended = bool(after.queue or after.refusals)
-        values = (after.last_token, after.next_change(self.rules), contended)
-        if row is None or row[2:5] != values:
-            name = "resource_update" if row is not None else "resource_insert"
-            add(changes, name, (*values, self.now, *key))
-            if values[1] is not None and (self.next_due is None or values[1] < self.next_due):
-                self.next_due = values[1]
+        due_at = after.next_change(self.rules)
+        row = (after.last_token, due_at, bool(after.queue or after.refusals), self.now, *key)
+        add(changes, "resource_update" if before is not None else "resource_insert", row)
+        if due_at is not None and (self.next_due is None or due_at < self.next_due):
+            self.next_due = due_at
+        before = before or Resource(after.name)
         if after.leases is not before.leases:
             change_leases(changes, key, before.leases, after.leases)
         if after.queue is not before.queue:
@@ -197,15 +234,27 @@ class Store:
     """One connection to the authority's tables, used by one thread at a time.
 
     `outage_after_ms`: how long nobody may have been there before it counts as our own outage; None: never.
+    `remember`: keep worlds in memory from one transaction to the next; only for the one writer of a database.
     """
 
     def __init__(
-        self, engine: Engine, rules: Rules, process: str = "alone", outage_after_ms: int | None = 5_000
+        self,
+        engine: Engine,
+        rules: Rules,
+        process: str = "alone",
+        outage_after_ms: int | None = 5_000,
+        remember: bool = False,
     ) -> None:
         self.engine = engine
         self.rules = rules
         self._process = process
         self._outage_after_ms = outage_after_ms
+        self._remember = remember
+        self._memory = Memory(keeps=remember)
+
+    def forget(self) -> None:
+        """Read everything anew from now on: what is stored is not, or may not be, what is remembered."""
+        self._memory = Memory(keeps=self._remember)
 
     @contextmanager
     def transaction(
@@ -218,29 +267,37 @@ class Store:
         engine = self.engine
         try:
             begun = engine.begin(sorted(needs))
-            now = clock() if clock is not None else begun.clock
-            if now is None:
-                raise StorageFault("this database has no clock of its own: give one")
+            now = _now(begun, clock)
             outages = tuple(Outage(since, until) for since, until in begun.outages)
             outages += self._outage(begun.last_pulse, now, outages)
-            transaction = Transaction(engine, self.rules, now, outages)
+            transaction = Transaction(engine, self.rules, now, outages, self._memory)
             transaction.load(needs)
             yield transaction
             engine.write(transaction.changes())
             engine.commit(self._process, now)
         except BaseException:
             engine.rollback()
+            self.forget()
             raise
+        self._keep(transaction)
+
+    def _keep(self, transaction: Transaction) -> None:
+        """After a commit: what the worlds are now is what is stored."""
+        memory = self._memory
+        if not memory.keeps or memory.size() > REMEMBERED:
+            self.forget()
+            return
+        if transaction.now >= memory.due_from:
+            memory.due_from = self.engine.next_due() or FAR
+        elif transaction.next_due is not None:
+            memory.due_from = min(memory.due_from, transaction.next_due)
 
     @contextmanager
     def reading(self, clock: Callable[[], int] | None = None) -> Iterator[Transaction]:
         """Look without a lock: what the worlds become in the block is not written down."""
         with self.engine.reading() as begun:
-            now = clock() if clock is not None else begun.clock
-            if now is None:
-                raise StorageFault("this database has no clock of its own: give one")
             outages = tuple(Outage(since, until) for since, until in begun.outages)
-            yield Transaction(self.engine, self.rules, now, outages)
+            yield Transaction(self.engine, self.rules, _now(begun, clock), outages, Memory())
 
     def _outage(self, pulse: int | None, now: int, known: tuple[Outage, ...]) -> tuple[Outage, ...]:
         limit = self._outage_after_ms
@@ -250,6 +307,23 @@ class Store:
             return ()
         found = self.engine.outage(pulse, now, limit)
         return (Outage(*found),) if found is not None else ()
+
+
+def _now(begun: Begun, clock: Callable[[], int] | None) -> int:
+    now = clock() if clock is not None else begun.clock
+    if now is None:
+        raise StorageFault("this database has no clock of its own: give one")
+    return now
+
+
+def _missing(
+    needs: Mapping[str, Needs], worlds: Mapping[str, World], of: Callable[[Needs, World], set[str]]
+) -> list[Key]:
+    return [(workspace, name) for workspace, need in needs.items() for name in of(need, worlds[workspace])]
+
+
+def _is_due(row: Row, now: int) -> bool:
+    return row[3] is not None and row[3] <= now
 
 
 def _contestants(world: World, need: Needs) -> Iterator[str]:

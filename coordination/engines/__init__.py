@@ -40,6 +40,14 @@ class StorageFault(Exception):
     """The database did not do what was asked, or did it differently than expected."""
 
 
+class WriteRefused(StorageFault):
+    """The database is well but does not take these rows, or met others than expected. Nothing was written."""
+
+
+class InDoubt(StorageFault):
+    """The commit failed, or its answer was lost: what was written may be there."""
+
+
 class Begun(NamedTuple):
     """What a transaction knows at its start, read after its locks are held."""
 
@@ -49,11 +57,12 @@ class Begun(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What a batch needs to see at first."""
+    """What a batch needs to see: resources, agents and tenants by key, and all that is due somewhere."""
 
-    workspaces: Sequence[str]
-    resources: Sequence[Key]
-    agents: Sequence[Key]
+    resources: Sequence[Key] = ()
+    agents: Sequence[Key] = ()
+    tenants: Sequence[str] = ()
+    due_in: Sequence[str] = ()
 
 
 class Loaded(NamedTuple):
@@ -80,8 +89,8 @@ class Engine(Protocol):
         """Start a transaction that holds the lock of each workspace until its end."""
 
     def load(self, want: "Wanted", now: int) -> "Loaded":
-        """The resources asked for together with those of these workspaces that time has changed at `now`,
-        the agents and the tenants that are known."""
+        """The resources asked for, together with those that time has changed at `now` in the workspaces
+        `due_in`; the agents and the tenants that are known."""
 
     def members(self, active: Sequence[Key], contended: Sequence[Key]) -> "Members":
         """The leases of the `active` resources; the waits and refusals of the `contended` ones."""
@@ -91,6 +100,9 @@ class Engine(Protocol):
 
     def reach(self, agents: Sequence[Key]) -> list[Key]:
         """The resources on every chain of waits that leaves one of these agents."""
+
+    def has_refusals(self, workspace: str) -> bool:
+        """Whether any deadlock refusal is remembered there."""
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
         """Make the named writes. A guarded write that meets other rows than expected is a `StorageFault`."""
@@ -112,7 +124,7 @@ class Engine(Protocol):
         """Names of resources with holders, waits or refusals, in the database's order, after a name."""
 
     def contended_names(self, workspace: str) -> list[str]:
-        """Names of resources with waits or refusals; empty when nothing is refused, for then nobody asks."""
+        """Names of all resources with waits or refusals."""
 
     def names_of(self, workspace: str, agent: str) -> list[str]:
         """Names of the resources that an agent holds or waits for."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from . import GUARDED, WRITES, Begun, Key, Loaded, Members, Row, StorageFault, Wanted
+from . import GUARDED, WRITES, Begun, InDoubt, Key, Loaded, Members, Row, StorageFault, Wanted, WriteRefused
 from . import postgres_sql as sql
 
 # A server that hangs must become an error in time: a caller is told within seconds that there is no lease.
@@ -40,11 +40,13 @@ def columns(keys: Sequence[Row]) -> list[list[Any]]:
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
+def _faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
     try:
         yield
+    except (psycopg.IntegrityError, psycopg.DataError) as error:
+        raise WriteRefused(f"{type(error).__name__}: {error}") from error
     except psycopg.Error as error:
-        raise StorageFault(f"{type(error).__name__}: {error}") from error
+        raise fault(f"{type(error).__name__}: {error}") from error
 
 
 class PostgresEngine:
@@ -89,11 +91,15 @@ class PostgresEngine:
 
     def load(self, want: Wanted, now: int) -> Loaded:
         with _faults(), self._db.pipeline():
-            workspaces = list(want.workspaces)
-            resources = self._execute(sql.RESOURCES, [*columns(want.resources), now, workspaces])
-            agents = self._execute(sql.AGENTS, columns(want.agents))
-            tenants = self._execute(sql.TENANTS, [workspaces])
-            return Loaded(resources.fetchall(), agents.fetchall(), tenants.fetchall())
+            due_in, tenants = list(want.due_in), list(want.tenants)
+            resources = self._execute(sql.RESOURCES, [*columns(want.resources), now, due_in])
+            agents = self._execute(sql.AGENTS, columns(want.agents)) if want.agents else None
+            known = self._execute(sql.TENANTS, [tenants]) if tenants else None
+            return Loaded(
+                resources.fetchall(),
+                agents.fetchall() if agents is not None else [],
+                known.fetchall() if known is not None else [],
+            )
 
     def members(self, active: Sequence[Key], contended: Sequence[Key]) -> Members:
         if not active and not contended:
@@ -122,7 +128,7 @@ class PostgresEngine:
                 ]
             for name, count, cursor in made:
                 if name in GUARDED and cursor.rowcount != count:
-                    raise StorageFault(f"{name} met {cursor.rowcount} rows instead of {count}")
+                    raise WriteRefused(f"{name} met {cursor.rowcount} rows instead of {count}")
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
         with _faults():
@@ -139,7 +145,7 @@ class PostgresEngine:
             return since, now
 
     def commit(self, process: str, now: int) -> None:
-        with _faults(), self._db.pipeline():
+        with _faults(InDoubt), self._db.pipeline():
             self._execute(sql.PULSE, [process, now])
             self._execute("COMMIT")
 
@@ -173,11 +179,10 @@ class PostgresEngine:
         return self._names(query, workspace, after, limit)
 
     def contended_names(self, workspace: str) -> list[str]:
-        query = (
-            "SELECT name FROM lease_resource WHERE workspace = %s AND contended"
-            " AND EXISTS (SELECT FROM lease_refusal WHERE workspace = %s)"
-        )
-        return self._names(query, workspace, workspace)
+        return self._names("SELECT name FROM lease_resource WHERE workspace = %s AND contended", workspace)
+
+    def has_refusals(self, workspace: str) -> bool:
+        return bool(self._names("SELECT 1 FROM lease_refusal WHERE workspace = %s LIMIT 1", workspace))
 
     def names_of(self, workspace: str, agent: str) -> list[str]:
         query = (

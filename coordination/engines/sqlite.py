@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from . import GUARDED, WRITES, Begun, Key, Loaded, Members, Row, StorageFault, Wanted
+from . import GUARDED, WRITES, Begun, InDoubt, Key, Loaded, Members, Row, StorageFault, Wanted, WriteRefused
 
 _RESOURCE = (
     "SELECT workspace, name, last_token, due_at, contended FROM lease_resource"
@@ -46,20 +46,21 @@ _WRITE = {
     "outbox_insert": "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES (?, ?, ?, ?)",
     "outbox_delete": "DELETE FROM lease_outbox WHERE receipt_id = ?",
 }
+# CROSS JOIN keeps the order of the tables: each step starts from the agents just reached, never from all.
 _REACH = """
 WITH RECURSIVE reach (workspace, agent) AS (
   VALUES {seeds}
   UNION
   SELECT held.workspace, held.agent
-    FROM reach JOIN lease_wait AS own ON own.workspace = reach.workspace AND own.agent = reach.agent
-    JOIN lease_lease AS held ON held.workspace = own.workspace AND held.resource = own.resource
+    FROM reach CROSS JOIN lease_wait AS own ON own.workspace = reach.workspace AND own.agent = reach.agent
+    CROSS JOIN lease_lease AS held ON held.workspace = own.workspace AND held.resource = own.resource
   UNION
   SELECT queued.workspace, queued.agent
-    FROM reach JOIN lease_wait AS own ON own.workspace = reach.workspace AND own.agent = reach.agent
-    JOIN lease_wait AS queued ON queued.workspace = own.workspace AND queued.resource = own.resource
+    FROM reach CROSS JOIN lease_wait AS own ON own.workspace = reach.workspace AND own.agent = reach.agent
+    CROSS JOIN lease_wait AS queued ON queued.workspace = own.workspace AND queued.resource = own.resource
 )
 SELECT DISTINCT own.workspace, own.resource
-  FROM reach JOIN lease_wait AS own ON own.workspace = reach.workspace AND own.agent = reach.agent
+  FROM reach CROSS JOIN lease_wait AS own ON own.workspace = reach.workspace AND own.agent = reach.agent
 """
 
 
@@ -85,11 +86,13 @@ class FileLock:
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
+def _faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
     try:
         yield
+    except (sqlite3.IntegrityError, sqlite3.DataError) as error:
+        raise WriteRefused(f"{type(error).__name__}: {error}") from error
     except sqlite3.Error as error:
-        raise StorageFault(f"{type(error).__name__}: {error}") from error
+        raise fault(f"{type(error).__name__}: {error}") from error
 
 
 class SqliteEngine:
@@ -121,16 +124,16 @@ class SqliteEngine:
         return Begun(None, pulse, outages)
 
     def load(self, want: Wanted, now: int) -> Loaded:
-        here = set(want.workspaces)
         keys = dict.fromkeys(want.resources)
-        for key in self._rows("SELECT workspace, name FROM lease_resource WHERE due_at <= ?", [(now,)]):
-            if key[0] in here:
-                keys[key] = None
+        if want.due_in:
+            here = set(want.due_in)
+            due = self._rows("SELECT workspace, name FROM lease_resource WHERE due_at <= ?", [(now,)])
+            keys.update((key, None) for key in due if key[0] in here)
         tenants = "SELECT workspace, active, token_floor FROM lease_tenant WHERE workspace = ?"
         return Loaded(
             self._rows(_RESOURCE, keys),
             self.agents(want.agents),
-            self._rows(tenants, [(workspace,) for workspace in want.workspaces]),
+            self._rows(tenants, [(workspace,) for workspace in want.tenants]),
         )
 
     def members(self, active: Sequence[Key], contended: Sequence[Key]) -> Members:
@@ -158,7 +161,7 @@ class SqliteEngine:
                 if rows:
                     count = self._db.executemany(_WRITE[name], rows).rowcount
                     if name in GUARDED and count != len(rows):
-                        raise StorageFault(f"{name} met {count} rows instead of {len(rows)}")
+                        raise WriteRefused(f"{name} met {count} rows instead of {len(rows)}")
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
         with _faults():
@@ -166,7 +169,7 @@ class SqliteEngine:
         return since, now
 
     def commit(self, process: str, now: int) -> None:
-        with _faults():
+        with _faults(InDoubt):
             self._db.execute(
                 "INSERT INTO lease_pulse (process, at) VALUES (?, ?)"
                 " ON CONFLICT (process) DO UPDATE SET at = excluded.at",
@@ -198,9 +201,10 @@ class SqliteEngine:
         return self._names(sql, workspace, after, limit)
 
     def contended_names(self, workspace: str) -> list[str]:
-        if not self._names("SELECT 1 FROM lease_refusal WHERE workspace = ? LIMIT 1", workspace):
-            return []
         return self._names("SELECT name FROM lease_resource WHERE workspace = ? AND contended", workspace)
+
+    def has_refusals(self, workspace: str) -> bool:
+        return bool(self._names("SELECT 1 FROM lease_refusal WHERE workspace = ? LIMIT 1", workspace))
 
     def names_of(self, workspace: str, agent: str) -> list[str]:
         sql = (
