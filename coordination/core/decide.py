@@ -202,7 +202,7 @@ def _withdraw(world: World, ask: Withdraw, now: int) -> Withdrawn:
 def _give_back(world: World, ask: GiveBack, now: int) -> Withdrawn:
     resource = world.resource(ask.resource)
     lease = next((lease for lease in resource.leases if lease.lease_id == ask.lease_id), None)
-    if lease is None:
+    if lease is None or ask.expires_at not in (None, lease.expires_at):
         return Withdrawn(False)
     _end_lease(world, resource, lease, now, None)
     return Withdrawn(True)

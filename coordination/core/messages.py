@@ -52,10 +52,15 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class GiveBack:
-    """End a lease without a trust move: it was never told to its agent, or an operator ends it."""
+    """End a lease without a trust move: it was never told to its agent, or an operator ends it.
+
+    `expires_at`: only if it still ends then. One that was renewed meanwhile, through whatever process, has
+    been told of by its renewal and stays.
+    """
 
     resource: str
     lease_id: str
+    expires_at: int | None = None
 
 
 Command = Acquire | Release | Withdraw | GiveBack

@@ -105,9 +105,13 @@ def ask_reference(reference: Reference, now: int, command: Command) -> dict[str,
             return reference.release(now, resource, agent, lease_id)
         case Withdraw(resource, agent):
             return reference.withdraw(now, resource, agent)
-        case GiveBack(resource, lease_id):
+        case GiveBack(resource, lease_id, expires_at):
             reference.pass_time(now)
-            held = [h["agent"] for h in reference.holders.get(resource, []) if h["lease_id"] == lease_id]
+            held = [
+                h["agent"]
+                for h in reference.holders.get(resource, [])
+                if h["lease_id"] == lease_id and expires_at in (None, h["expires"])
+            ]
             return reference.give_back(now, resource, held[0] if held else "", lease_id)
 
 

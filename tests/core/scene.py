@@ -94,8 +94,8 @@ class Scene:
         assert isinstance(outcome, Withdrawn)
         return outcome.withdrawn
 
-    def give_back(self, resource: str, lease_id: str) -> bool:
-        outcome = self.do(GiveBack(resource, lease_id))
+    def give_back(self, resource: str, lease_id: str, expires_at: int | None = None) -> bool:
+        outcome = self.do(GiveBack(resource, lease_id, expires_at))
         assert isinstance(outcome, Withdrawn)
         return outcome.withdrawn
 

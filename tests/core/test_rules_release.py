@@ -158,6 +158,17 @@ def test_a_lease_that_is_gone_cannot_be_given_back() -> None:
     assert scene.holders("x") == ["B"]
 
 
+def test_a_lease_that_was_renewed_meanwhile_is_not_given_back() -> None:
+    """Its agent was not told of the grant, asked again, and has been told of the renewal."""
+    scene = Scene()
+    untold = scene.grant("A", "x").lease
+    scene.at(200).grant("A", "x")
+    assert not scene.at(210).give_back("x", untold.lease_id, untold.expires_at)
+    assert scene.holders("x") == ["A"]
+    assert scene.give_back("x", untold.lease_id, 200 + TTL)
+    assert scene.holders("x") == []
+
+
 def test_what_is_told_of_a_release() -> None:
     scene = Scene()
     scene.grant("A", "x", Mode.EXCLUSIVE)
