@@ -18,15 +18,19 @@ SAMPLE_RESOURCE = "lock:deploy/production"
 # The shape of a DID, for samples that a reader fills in.
 SAMPLE_DID = "did:key:z6Mk…"
 
+SHEETS = (
+    *(f"css/components/{name}.css" for name in ("code", "reading", "receipt", "track", "board")),
+    *(f"css/pages/{name}.css" for name in ("home", "lanzar")),
+)
 # What js/home.js imports, so that the browser fetches all of it at once; a test holds it to the imports.
 MODULES = tuple(
     f"js/{name}.js"
     for name in (
         *("elements/countdown", "elements/json-editor", "elements/short-did"),
-        *("lanzar/answer", "lanzar/board", "lanzar/key-strip", "lanzar/operations", "lanzar/receipt-view"),
-        *("lanzar/request", "lanzar/signers"),
+        *("lanzar/answer", "lanzar/key-strip", "lanzar/operations", "lanzar/request", "lanzar/signers"),
         *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/http", "lib/json", "lib/keystore", "lib/live"),
         *("lib/picture", "lib/receipt", "lib/signing", "lib/text", "lib/trial"),
+        *("parts/board", "parts/receipt-view"),
     )
 )
 
@@ -110,6 +114,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "operations": operations(),
         "texts": texts.ALL,
         "limits": limits(),
+        "sheets": SHEETS,
         "modules": MODULES,
     }
     return render(request, "home.html", context)

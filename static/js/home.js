@@ -1,7 +1,7 @@
 // The module page: Lanzar and the live board of the visitor's trial, put together.
 
 import { AnswerView } from "./lanzar/answer.js";
-import { Board } from "./lanzar/board.js";
+import { Board } from "./parts/board.js";
 import { KeyStrip } from "./lanzar/key-strip.js";
 import { RequestForm } from "./lanzar/request.js";
 import { Signers } from "./lanzar/signers.js";

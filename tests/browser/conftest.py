@@ -1,7 +1,7 @@
 """Chromium against a served product.
 
-Every page that a test opens is watched: it may ask no other host, break no content security policy, throw nothing
-and write no error to the console.
+Every page that a test opens is watched: it may ask no other host, break no content security policy, throw
+nothing and write no error to the console.
 """
 
 import re

@@ -37,7 +37,8 @@ class CountDown extends HTMLElement {
     const text = left < 60_000 ? `${number(left / 1000, 1)} s` : duration(left);
     if (text !== this.textContent) this.textContent = text;
     const total = Number(this.getAttribute("total"));
-    if (total) this.closest("[data-drains]")?.style.setProperty("--left", Math.min(1, left / total).toFixed(3));
+    if (total)
+      this.closest("[data-drains]")?.style.setProperty("--left", Math.min(1, left / total).toFixed(3));
   }
 }
 

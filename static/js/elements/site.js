@@ -8,7 +8,9 @@ const THEMES = ["auto", "light", "dark"];
 class ThemeSwitch extends HTMLElement {
   connectedCallback() {
     this.words = h("span");
-    this.replaceChildren(h("button", { type: "button", onclick: () => this.#next() }, icon("theme"), this.words));
+    this.replaceChildren(
+      h("button", { type: "button", onclick: () => this.#next() }, icon("theme"), this.words),
+    );
     this.#show();
   }
 
@@ -38,7 +40,11 @@ class ThemeSwitch extends HTMLElement {
 class CopyButton extends HTMLElement {
   connectedCallback() {
     const { label, done } = this.dataset;
-    this.button = h("button", { type: "button", class: "icon-button", title: label, "aria-label": label }, icon("copy"));
+    this.button = h(
+      "button",
+      { type: "button", class: "icon-button", title: label, "aria-label": label },
+      icon("copy"),
+    );
     this.button.addEventListener("click", async () => {
       const text = this.dataset.copy ?? this.parentElement.querySelector("pre").textContent;
       await navigator.clipboard?.writeText(text);

@@ -4,7 +4,7 @@ import { h, icon, part } from "../lib/dom.js";
 import { shorten } from "../lib/did.js";
 import { pretty } from "../lib/json.js";
 import { clockTime, duration, has, number, t } from "../lib/text.js";
-import { receiptView } from "./receipt-view.js";
+import { receiptView } from "../parts/receipt-view.js";
 
 export class AnswerView {
   /** @param {Record<string, () => void>} mends what one click can put right, by name */
@@ -44,12 +44,33 @@ export class AnswerView {
   problem(reason, answer = null) {
     const known = has(`problem_${reason}`) ? reason : "unknown";
     const what = t(`problem_${known}`);
-    const mend = { actor_mismatch: "name_signer", trial_expired: "new_key", unreachable: "again", authority_unavailable: "again", replayed: "again" }[reason];
+    const mend = {
+      actor_mismatch: "name_signer",
+      trial_expired: "new_key",
+      unreachable: "again",
+      authority_unavailable: "again",
+      replayed: "again",
+    }[reason];
     this.#put(
       verdict(false, what, t(`problem_${known}_why`), "cross"),
       h("p", { class: "mend" }, h("b", {}, t("mend")), " ", t(`problem_${known}_mend`)),
-      mend && h("p", {}, h("button", { type: "button", class: "button", onclick: this.mends[mend] }, icon("again"), t(`mend_${mend}`))),
-      reason === "trial_exhausted" && h("p", {}, h("a", { class: "button", href: "mailto:preview@intramedial.com" }, icon("mail"), t("ask_beta"))),
+      mend &&
+        h(
+          "p",
+          {},
+          h(
+            "button",
+            { type: "button", class: "button", onclick: this.mends[mend] },
+            icon("again"),
+            t(`mend_${mend}`),
+          ),
+        ),
+      reason === "trial_exhausted" &&
+        h(
+          "p",
+          {},
+          h("a", { class: "button", href: "mailto:preview@intramedial.com" }, icon("mail"), t("ask_beta")),
+        ),
       answer && times(answer),
       answer?.body && raw(answer),
     );
@@ -82,14 +103,24 @@ export class AnswerView {
     if (lease.expiresAt) values.until = clockTime(lease.expiresAt);
     if (body.holder) values.holder = names(body.holder);
     if (body.waitingOn) values.waitingOn = body.waitingOn;
-    if (body.trust) Object.assign(values, { score: number(body.trust.score, 1), delta: number(body.trust.delta, 1) });
+    if (body.trust)
+      Object.assign(values, { score: number(body.trust.score, 1), delta: number(body.trust.delta, 1) });
     if (outcome === "lease_held") {
       const form = `${body.offered ? "offered" : "held"}_${body.queued ? "queued" : "not_queued"}`;
       const wait = body.stampede?.waitMs;
-      return t(`say_${form}`, { ...values, place: body.position, in: wait === undefined ? "" : duration(wait), until: body.keptUntil && clockTime(body.keptUntil) });
+      return t(`say_${form}`, {
+        ...values,
+        place: body.position,
+        in: wait === undefined ? "" : duration(wait),
+        until: body.keptUntil && clockTime(body.keptUntil),
+      });
     }
     if (outcome === "picture") {
-      return t("say_picture", { holders: number(body.holders.length), waits: number(body.queue.length), deadlocks: number(body.deadlocks.length) });
+      return t("say_picture", {
+        holders: number(body.holders.length),
+        waits: number(body.queue.length),
+        deadlocks: number(body.deadlocks.length),
+      });
     }
     return t(`say_${outcome}`, values);
   }
@@ -104,7 +135,13 @@ function outcomeOf({ body }, operation) {
 }
 
 const verdict = (ok, title, sentence, sign = ok ? "signal-go" : "signal-stop") =>
-  h("div", { class: `verdict ${ok ? "is-go" : "is-stop"}`, "data-ok": String(Boolean(ok)) }, icon(sign), h("strong", {}, title), h("p", {}, sentence));
+  h(
+    "div",
+    { class: `verdict ${ok ? "is-go" : "is-stop"}`, "data-ok": String(Boolean(ok)) },
+    icon(sign),
+    h("strong", {}, title),
+    h("p", {}, sentence),
+  );
 
 function times({ status, times: { sign, network } }, verifying) {
   const steps = [
@@ -122,18 +159,22 @@ function times({ status, times: { sign, network } }, verifying) {
 
 /** The body as it came; its receipt is folded, since it is shown below, and DIDs are shortened. Copying gives all. */
 function raw({ body }) {
-  const { receipt, ...rest } = body;
-  const shown = receipt ? { ...rest, receipt: { id: receipt.id } } : body;
-  const text = pretty(JSON.parse(JSON.stringify(shown, shortDids))).replace(/("id": "rcp_\w+") }\n}$/, "$1, … }\n}");
+  const shown = body.receipt ? { ...body, receipt: {} } : body;
+  const text = pretty(JSON.parse(JSON.stringify(shown, shortDids))).replace(/"receipt": {}\n}$/, '"receipt": { … }\n}');
   return h(
     "div",
     { class: "code wraps" },
     h("pre", { tabindex: "0", "data-part": "answer-json", "aria-label": t("answer_json") }, inked(text)),
-    h("copy-button", { "data-label": t("copy"), "data-done": t("copied"), "data-copy": JSON.stringify(body, null, 2) }),
+    h("copy-button", {
+      "data-label": t("copy"),
+      "data-done": t("copied"),
+      "data-copy": JSON.stringify(body, null, 2),
+    }),
   );
 }
 
-const shortDids = (_, value) => (typeof value === "string" && value.startsWith("did:") ? shorten(value, 15, 6) : value);
+const shortDids = (_, value) =>
+  typeof value === "string" && value.startsWith("did:") ? shorten(value, 15, 6) : value;
 
 /** Names and punctuation set back, values in full ink. */
 function inked(text) {

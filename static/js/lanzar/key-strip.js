@@ -27,11 +27,16 @@ export class KeyStrip {
     if (state === "unable") return [icon("cross", "is-stop"), ` ${t(`unable_${this.trial.problem}`)}`];
     if (state === "none" || state === "creating") return [t(`key_${state}`)];
     const did = h("short-did", { value: this.trial.identities[0].did });
-    const left = h("strong", {}, t("calls_left", { left: number(this.trial.callsLeft), of: number(this.trial.callsLimit) }));
+    const left = h(
+      "strong",
+      {},
+      t("calls_left", { left: number(this.trial.callsLeft), of: number(this.trial.callsLimit) }),
+    );
     if (state === "expired") return [t("key_label"), " ", did, " · ", h("strong", {}, t("key_expired"))];
     const end = t("expires_in", { in: duration(Date.parse(this.trial.expiresAt) - serverNow()) });
     const parts = [t("key_label"), " ", did, " · ", left, ` · ${end}`];
-    if (state === "exhausted") parts.push(" · ", h("a", { href: "mailto:preview@intramedial.com" }, t("ask_beta")));
+    if (state === "exhausted")
+      parts.push(" · ", h("a", { href: "mailto:preview@intramedial.com" }, t("ask_beta")));
     return parts;
   }
 }

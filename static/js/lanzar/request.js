@@ -51,7 +51,8 @@ export class RequestForm extends EventTarget {
     this.#operation = name;
     part(this.root, "operation-words").textContent = operations[name].words;
     this.root.querySelector(`input[value="${name}"]`).checked = true;
-    this.editor.value = this.#drafts.get(name) ?? example(name, this.#did, typeof resource === "string" && resource);
+    this.editor.value =
+      this.#drafts.get(name) ?? example(name, this.#did, typeof resource === "string" && resource);
     this.#edited();
   }
 
@@ -129,7 +130,10 @@ export class RequestForm extends EventTarget {
     const { value, fault } = read(text);
     this.#mark(fault ? [{ ...fault, words: this.#faultWords(text, fault) }] : []);
     const { method, path } = operations[this.#operation];
-    const request = value && typeof value === "object" ? toRequest(this.#operation, text, value) : { method, path, body: text };
+    const request =
+      value && typeof value === "object"
+        ? toRequest(this.#operation, text, value)
+        : { method, path, body: text };
     part(this.root, "method").textContent = request.method;
     part(this.root, "path").textContent = request.path;
     this.root.querySelector("#curl").textContent = toCurl(this.baseUrl, request);
@@ -142,6 +146,8 @@ export class RequestForm extends EventTarget {
 
   #mark(faults) {
     this.editor.setMarks(faults);
-    this.errors.replaceChildren(...faults.map(({ words }) => h("li", {}, icon("cross"), h("span", {}, words))));
+    this.errors.replaceChildren(
+      ...faults.map(({ words }) => h("li", {}, icon("cross"), h("span", {}, words))),
+    );
   }
 }

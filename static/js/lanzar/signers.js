@@ -34,7 +34,11 @@ export class Signers {
     this.#chosen = Math.min(this.#chosen, Math.max(0, identities.length - 1));
     this.root.hidden = identities.length === 0;
     if (!identities.length) return;
-    const add = h("button", { type: "button", class: "link-button", onclick: () => this.#add() }, t("add_agent"));
+    const add = h(
+      "button",
+      { type: "button", class: "link-button", onclick: () => this.#add() },
+      t("add_agent"),
+    );
     this.root.replaceChildren(
       h(
         "fieldset",
@@ -44,7 +48,13 @@ export class Signers {
           h(
             "label",
             {},
-            h("input", { type: "radio", name: "signer", value: index, checked: index === this.#chosen, onchange: () => this.#choose(index) }),
+            h("input", {
+              type: "radio",
+              name: "signer",
+              value: index,
+              checked: index === this.#chosen,
+              onchange: () => this.#choose(index),
+            }),
             h("span", {}, letter(index)),
           ),
         ),
@@ -67,7 +77,10 @@ export class Signers {
       this.show();
       this.root.querySelector("input:checked").focus();
     } catch (error) {
-      const words = error instanceof Refused ? (error.answer.body?.detail ?? t("problem_unknown")) : t("problem_unreachable");
+      const words =
+        error instanceof Refused
+          ? (error.answer.body?.detail ?? t("problem_unknown"))
+          : t("problem_unreachable");
       this.root.querySelector(".signer-error").replaceChildren(icon("cross", "is-stop"), ` ${words}`);
     }
   }

@@ -27,7 +27,13 @@ async function once(baseUrl, { method, path, body }, identity) {
   let response;
   let text;
   try {
-    response = await fetch(path, { method, headers: signed.headers, body, cache: "no-store", credentials: "omit" });
+    response = await fetch(path, {
+      method,
+      headers: signed.headers,
+      body,
+      cache: "no-store",
+      credentials: "omit",
+    });
     text = await response.text();
   } catch (error) {
     throw new Unreachable("no answer", { cause: error });

@@ -87,7 +87,11 @@ class Reader {
     if (char === "{") return this.#nested(() => this.#object(pointer));
     if (char === "[") return this.#nested(() => this.#array(pointer));
     if (char === '"') return this.#string();
-    for (const [word, value] of [["true", true], ["false", false], ["null", null]]) {
+    for (const [word, value] of [
+      ["true", true],
+      ["false", false],
+      ["null", null],
+    ]) {
       if (this.text.startsWith(word, this.#at)) {
         this.#at += word.length;
         return value;
@@ -164,7 +168,7 @@ class Reader {
   #string() {
     const from = this.#at;
     let text = "";
-    for (this.#at += 1; ; ) {
+    for (this.#at += 1; ;) {
       const char = this.text[this.#at];
       if (char === undefined || char === "\n") this.#fail("open_string", from, this.#at);
       this.#at += 1;

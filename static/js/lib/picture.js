@@ -14,7 +14,12 @@ const HANDLERS = {
   lapsed: leave,
   queued(picture, event) {
     leave(picture, event);
-    picture.queue.push({ resource: event.resource, actorDid: event.actorDid, mode: event.mode, since: event.at });
+    picture.queue.push({
+      resource: event.resource,
+      actorDid: event.actorDid,
+      mode: event.mode,
+      since: event.at,
+    });
   },
   offered(picture, event) {
     const wait = picture.queue.find(is(event.resource, event.actorDid));
@@ -25,7 +30,9 @@ const HANDLERS = {
     const agents = [event.actorDid, event.holder];
     const resources = [event.resource, event.waitingOn];
     const pair = { agents, resources, cycle: event.cycle, at: event.at };
-    const others = picture.deadlocks.filter((other) => other.agents[0] !== agents[0] || other.resources[0] !== resources[0]);
+    const others = picture.deadlocks.filter(
+      (other) => other.agents[0] !== agents[0] || other.resources[0] !== resources[0],
+    );
     picture.deadlocks = [...others, pair];
   },
 };

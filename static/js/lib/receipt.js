@@ -67,7 +67,8 @@ async function publishedKey(kid) {
 }
 
 /** RFC 7638: the required members in alphabetical order. */
-const jwkThumbprint = async ({ crv, kty, x }) => base64url(await sha256(utf8(JSON.stringify({ crv, kty, x }))));
+const jwkThumbprint = async ({ crv, kty, x }) =>
+  base64url(await sha256(utf8(JSON.stringify({ crv, kty, x }))));
 
 async function signatureHolds(jws, { crv, kty, x }) {
   try {
@@ -84,7 +85,10 @@ export function same(a, b) {
   if (a === null || b === null || typeof a !== "object" || typeof b !== "object") return a === b;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
   const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && same(a[name], b[name]));
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && same(a[name], b[name]))
+  );
 }
 
 /**

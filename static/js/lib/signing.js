@@ -38,9 +38,10 @@ export async function sign(request, identity, now) {
   const parameters =
     `(${covered.map(([name]) => `"${name}"`).join(" ")});created=${created};expires=${created + LIFETIME_S}` +
     `;nonce="${nonce}";keyid="${identity.did}";alg="ed25519";tag="intramedial"`;
-  const base = [...covered.map(([name, value]) => `"${name}": ${value}`), `"@signature-params": ${parameters}`].join(
-    "\n",
-  );
+  const base = [
+    ...covered.map(([name, value]) => `"${name}": ${value}`),
+    `"@signature-params": ${parameters}`,
+  ].join("\n");
   const signature = new Uint8Array(await crypto.subtle.sign("Ed25519", identity.privateKey, utf8(base)));
   headers["signature-input"] = `sig=${parameters}`;
   headers.signature = `sig=:${base64(signature)}:`;

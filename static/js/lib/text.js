@@ -38,7 +38,11 @@ export function duration(ms) {
   return `${number(Math.floor(ms / 86_400_000))} d`;
 }
 
-const clockFormat = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clockFormat = new Intl.DateTimeFormat(language, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
 const instantFormat = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
 
 export const clockTime = (instant) => clockFormat.format(new Date(instant));

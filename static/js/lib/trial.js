@@ -143,4 +143,9 @@ export class Trial extends EventTarget {
   }
 }
 
-const figures = ({ workspace, callsLimit, callsUsed, expiresAt }) => ({ workspace, callsLimit, callsUsed, expiresAt });
+const figures = ({ workspace, callsLimit, callsUsed, expiresAt }) => ({
+  workspace,
+  callsLimit,
+  callsUsed,
+  expiresAt,
+});

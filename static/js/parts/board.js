@@ -70,18 +70,31 @@ export class Board {
     element.dataset.holders = tokens(holders);
     if (!element.firstChild) {
       element.append(
-        h("p", { class: "section-name" }, h("code", {}, resource), h("span", { class: "quiet", "data-part": "mode" })),
+        h(
+          "p",
+          { class: "section-name" },
+          h("code", {}, resource),
+          h("span", { class: "quiet", "data-part": "mode" }),
+        ),
         h("ul", { class: "holders", role: "list" }),
         h("ol", { class: "queue", role: "list" }),
       );
     }
     const [, holderList, queueList] = element.children;
     part(element, "mode").textContent = holders.length ? t(`mode_${holders[0].mode}`) : "";
-    keyed(holderList, holders.length ? holders : [null], (lease) => lease?.holder ?? "", () => h("li"), (item, lease) =>
-      this.#holder(item, lease, queue),
+    keyed(
+      holderList,
+      holders.length ? holders : [null],
+      (lease) => lease?.holder ?? "",
+      () => h("li"),
+      (item, lease) => this.#holder(item, lease, queue),
     );
-    keyed(queueList, queue, (wait) => wait.actorDid, () => h("li"), (item, wait) =>
-      this.#wait(item, wait, queue.indexOf(wait)),
+    keyed(
+      queueList,
+      queue,
+      (wait) => wait.actorDid,
+      () => h("li"),
+      (item, wait) => this.#wait(item, wait, queue.indexOf(wait)),
     );
     queueList.hidden = queue.length === 0;
     if (passed) moved(element);
@@ -91,7 +104,10 @@ export class Board {
     if (!lease) {
       const offered = queue[0]?.offeredUntil;
       item.className = "holder is-free";
-      item.replaceChildren(h("p", {}, t(offered ? "board_offered" : "board_free")), h("div", { class: "track" }));
+      item.replaceChildren(
+        h("p", {}, t(offered ? "board_offered" : "board_free")),
+        h("div", { class: "track" }),
+      );
       return;
     }
     const total = Date.parse(lease.expiresAt) - Date.parse(lease.acquiredAt);
@@ -109,7 +125,13 @@ export class Board {
         {},
         h("span", { class: "staff" }, t("token", { token: number(lease.fencingToken) })),
         h("span", { class: "who" }, this.#agent(lease.holder)),
-        h("span", { class: "left" }, h("span", { class: "quiet" }, t("board_left")), " ", h("count-down", { until: lease.expiresAt, total: Math.min(total, limits.leaseTtlMs) })),
+        h(
+          "span",
+          { class: "left" },
+          h("span", { class: "quiet" }, t("board_left")),
+          " ",
+          h("count-down", { until: lease.expiresAt, total: Math.min(total, limits.leaseTtlMs) }),
+        ),
       ),
       h("div", { class: "track" }, h("div", { class: "track-left" })),
     );
@@ -155,7 +177,12 @@ export class Board {
 
   #agent(did) {
     const name = this.nameOf(did);
-    return h("span", { class: "agent" }, name && h("b", {}, name, " "), h("short-did", { value: did, brief: Boolean(name) }));
+    return h(
+      "span",
+      { class: "agent" },
+      name && h("b", {}, name, " "),
+      h("short-did", { value: did, brief: Boolean(name) }),
+    );
   }
 
   #entry(event) {
@@ -164,7 +191,15 @@ export class Board {
       "li",
       {},
       h("time", { datetime: event.at }, clockTime(event.at)),
-      h("span", {}, t(`event_${event.event}`), " ", h("code", {}, event.resource), " · ", this.nameOf(event.actorDid) ? who : h("short-did", { value: event.actorDid })),
+      h(
+        "span",
+        {},
+        t(`event_${event.event}`),
+        " ",
+        h("code", {}, event.resource),
+        " · ",
+        this.nameOf(event.actorDid) ? who : h("short-did", { value: event.actorDid }),
+      ),
     );
   }
 }

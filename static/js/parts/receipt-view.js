@@ -17,10 +17,16 @@ export function receiptView(receipt, expected, first) {
 
   const show = ({ ok, claims, checks }) => {
     const failed = checks.filter((check) => !check.ok).length;
-    const words = ok ? t("receipt_ok", { n: checks.length }) : t("receipt_bad", { n: failed, of: checks.length });
+    const words = ok
+      ? t("receipt_ok", { n: checks.length })
+      : t("receipt_bad", { n: failed, of: checks.length });
     verdict.className = `verdict ${ok ? "is-go" : "is-stop"}`;
     verdict.dataset.verified = String(ok);
-    verdict.replaceChildren(icon(ok ? "check" : "cross"), h("h4", {}, t(ok ? "verified" : "not_verified")), h("p", { class: "quiet" }, words));
+    verdict.replaceChildren(
+      icon(ok ? "check" : "cross"),
+      h("h4", {}, t(ok ? "verified" : "not_verified")),
+      h("p", { class: "quiet" }, words),
+    );
     checklist.replaceChildren(...checks.map(checkLine));
     facts.replaceChildren(...rows(claims, genuine));
     raw.replaceChildren(...marked(jws, receipt.jws));
@@ -35,14 +41,24 @@ export function receiptView(receipt, expected, first) {
 
   return [
     h("div", { class: "receipt-head" }, h("h3", {}, t("receipt")), h("code", {}, receipt.id)),
-    h("div", { class: "receipt-verdict" }, verdict, h("div", { class: "receipt-actions" }, change, download(receipt))),
+    h(
+      "div",
+      { class: "receipt-verdict" },
+      verdict,
+      h("div", { class: "receipt-actions" }, change, download(receipt)),
+    ),
     checklist,
     h("table", { class: "facts" }, h("caption", { class: "visually-hidden" }, t("receipt_facts")), facts),
     h(
       "details",
       { class: "disclosure" },
       h("summary", {}, t("receipt_raw")),
-      h("div", { class: "code wraps" }, raw, h("copy-button", { "data-label": t("copy"), "data-done": t("copied"), "data-copy": receipt.jws })),
+      h(
+        "div",
+        { class: "code wraps" },
+        raw,
+        h("copy-button", { "data-label": t("copy"), "data-done": t("copied"), "data-copy": receipt.jws }),
+      ),
     ),
   ];
 }
@@ -52,7 +68,12 @@ function checkLine({ id, ok, values }) {
     "li",
     { class: ok ? "is-go" : "is-stop", "data-check": id, "data-ok": String(ok) },
     icon(ok ? "check" : "cross"),
-    h("span", { class: "what" }, t(`check_${id}`), h("span", { class: "visually-hidden" }, `: ${t(ok ? "holds" : "fails")}`)),
+    h(
+      "span",
+      { class: "what" },
+      t(`check_${id}`),
+      h("span", { class: "visually-hidden" }, `: ${t(ok ? "holds" : "fails")}`),
+    ),
     h("span", { class: "why" }, t(`check_${id}_${ok ? "ok" : "bad"}`, values)),
   );
 }
@@ -73,7 +94,14 @@ function rows(claims, genuine) {
     const value = read(claims);
     if (value === undefined || value === null) return [];
     const changed = value !== read(genuine);
-    return [h("tr", {}, h("th", { scope: "row" }, t(name)), h("td", {}, h("span", { class: changed && "was-changed" }, formed(value, form))))];
+    return [
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, t(name)),
+        h("td", {}, h("span", { class: changed && "was-changed" }, formed(value, form))),
+      ),
+    ];
   });
 }
 

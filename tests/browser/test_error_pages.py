@@ -1,0 +1,33 @@
+"""The pages for what went wrong need nothing that may be broken; no browser needed."""
+
+import pytest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.test import RequestFactory
+from django.utils.translation import override
+
+from intramedial import pages
+
+
+def request() -> HttpRequest:
+    """A request that went through no middleware: no session, no user."""
+    return RequestFactory().get("/algo/?a=<script>")
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "words"),
+    [
+        (lambda: pages.bad_request(request(), ValueError()), 400, "El servidor no entiende esta petición."),
+        (lambda: pages.forbidden(request(), PermissionError()), 403, "Aquí no puedes entrar."),
+        (lambda: pages.forbidden_csrf(request(), "no cookie"), 403, "El formulario llevaba demasiado tiempo"),
+        (lambda: pages.not_found(request(), Http404()), 404, "aquí no hay ninguna página."),
+        (lambda: pages.server_error(request()), 500, "Ha fallado algo nuestro."),
+    ],
+    ids=("400", "403", "csrf", "404", "500"),
+)
+def test_the_page_says_what_happened(answer: object, status: int, words: str) -> None:
+    assert callable(answer)
+    with override("es"):
+        response: HttpResponse = answer()
+    assert response.status_code == status
+    assert words in response.content.decode()
+    assert "<script>" not in response.content.decode()
