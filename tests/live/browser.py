@@ -1,0 +1,118 @@
+"""Live sockets as a client opens them, on the application itself, and what is decided while they are open."""
+
+import base64
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.conf import settings
+from django.contrib import auth
+from django.contrib.auth import get_user_model
+from django.contrib.sessions.backends.db import SessionStore
+from django.http import HttpRequest
+
+from coordination import authority
+from coordination.core.messages import Acquire, Command, Release
+from coordination.core.model import Mode
+from coordination.wire import new_lease_id
+
+ALICE, BOB = "did:example:alice", "did:example:bob"
+EMPTY = "sha-256=:" + base64.b64encode(hashlib.sha256(b"").digest()).decode() + ":"
+
+Headers = list[tuple[bytes, bytes]]
+
+
+def bearer(key: str) -> Headers:
+    return [(b"authorization", f"Bearer {key}".encode())]
+
+
+def page(session: str | None, origin: str | None = settings.BASE_URL) -> Headers:
+    """What a browser sends from a page."""
+    headers: Headers = [(b"host", b"127.0.0.1:8000")]
+    if origin is not None:
+        headers.append((b"origin", origin.encode()))
+    if session is not None:
+        headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={session}".encode()))
+    return headers
+
+
+def socket(path: str, headers: Headers, protocols: list[str] | None = None) -> WebsocketCommunicator:
+    from intramedial import asgi
+
+    return WebsocketCommunicator(asgi.sockets, path, headers=headers, subprotocols=protocols)
+
+
+@asynccontextmanager
+async def opened(
+    path: str, headers: Headers, protocols: list[str] | None = None
+) -> AsyncIterator[WebsocketCommunicator]:
+    """A socket that was accepted; closed afterwards."""
+    client = socket(path, headers, protocols)
+    accepted, _ = await client.connect()
+    assert accepted
+    try:
+        yield client
+    finally:
+        await client.disconnect()
+
+
+async def closing(client: WebsocketCommunicator, timeout_s: float = 5) -> tuple[int, str]:
+    """With what code and reason the server closes; messages before that are passed over."""
+    while True:
+        message = await client.receive_output(timeout_s)
+        if message["type"] == "websocket.close":
+            await client.wait()
+            return message["code"], message.get("reason", "")
+
+
+async def refusal(path: str, headers: Headers, protocols: list[str] | None = None) -> tuple[int, str] | None:
+    """With what code and reason a socket is refused; None if its handshake already is."""
+    client = socket(path, headers, protocols)
+    accepted, _ = await client.connect()
+    if not accepted:
+        await client.wait()
+        return None
+    message = await client.receive_output(5)
+    assert message["type"] == "websocket.close", message
+    await client.wait()
+    return message["code"], message["reason"]
+
+
+async def next_events(client: WebsocketCommunicator) -> dict[str, Any]:
+    """The next events message that is more than a heartbeat."""
+    while True:
+        message: dict[str, Any] = await client.receive_json_from(timeout=5)
+        assert message["type"] == "events", message
+        if message["events"]:
+            return message
+
+
+async def ask(workspace: str, command: Command) -> Any:
+    answer = await authority.get().ask(authority.Ask(workspace, command, "workspace_key", EMPTY))
+    return answer.outcome
+
+
+async def acquire(workspace: str, resource: str, agent: str = ALICE) -> Any:
+    return await ask(workspace, Acquire(resource, Mode.EXCLUSIVE, agent, new_lease_id()))
+
+
+async def release(workspace: str, resource: str, agent: str = ALICE) -> Any:
+    return await ask(workspace, Release(resource, agent))
+
+
+@sync_to_async
+def new_user(email: str) -> Any:
+    return get_user_model().objects.create_user(email=email, password="a long pass phrase")
+
+
+@sync_to_async
+def logged_in(user: Any) -> str:
+    """A session of `user`; its key."""
+    request = HttpRequest()
+    request.session = SessionStore()
+    auth.login(request, user, "django.contrib.auth.backends.ModelBackend")
+    request.session.save()
+    return str(request.session.session_key)

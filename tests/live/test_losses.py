@@ -1,0 +1,375 @@
+"""What is lost between processes is noticed and made up for with a snapshot; what crosses is put in order."""
+
+import asyncio
+from typing import Any
+
+from channels.layers import InMemoryChannelLayer
+
+from coordination import wire
+from coordination.broadcast import GROUP
+from coordination.live.arrivals import Arrivals
+from tests.live.conftest import EPOCH_MS, WORKSPACE, Process, World, event
+
+
+class LossyLayer(InMemoryChannelLayer):
+    """A layer of several processes that can lose, fail and hold back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lose = 0
+        self.fault: Exception | None = None
+        self.delays: dict[str, float] = {}
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        if self.fault is not None:
+            raise self.fault
+        if self.lose and message["type"] == "live.events":
+            self.lose -= 1
+            return
+        if message["type"] == "live.events":
+            await asyncio.sleep(self.delays.get(message["publisher"], 0.0))
+        await super().group_send(group, message)
+
+    async def group_add(self, group: str, channel: str) -> None:
+        if self.fault is not None:
+            raise self.fault
+        await super().group_add(group, channel)
+
+
+async def started(*processes: Process) -> None:
+    for process in processes:
+        await process.hub.ready.wait()
+    await asyncio.sleep(2.1)  # everyone has heard everyone's beat
+
+
+async def stopped(*processes: Process) -> None:
+    for process in processes:
+        await process.hub.stop()
+
+
+def test_a_lost_message_is_noticed_at_the_next(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        layer = LossyLayer()
+        process = Process(World(), layer)
+        await started(process)
+        client = process.client()
+        await asyncio.sleep(1)
+        layer.lose = 1
+        process.decide(event("lock:lost"))
+        await asyncio.sleep(0.3)
+        assert client.kinds == ["snapshot"]
+        process.decide(event("lock:next"))
+        await asyncio.sleep(0.3)
+        assert client.kinds == ["snapshot", "snapshot"]
+        assert client.messages[1]["holders"] == ["lock:lost", "lock:next"]
+        await stopped(process)
+
+    leap.run(scenario())
+
+
+def test_a_lost_last_message_is_noticed_at_the_next_beat(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        layer = LossyLayer()
+        process = Process(World(), layer)
+        await started(process)
+        client = process.client()
+        await asyncio.sleep(1)
+        layer.lose = 1
+        process.decide(event("lock:lost"))
+        await asyncio.sleep(2.5)
+        assert client.messages[-1]["holders"] == ["lock:lost"]
+        await stopped(process)
+
+    leap.run(scenario())
+
+
+def test_what_one_process_decides_is_seen_in_the_other(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        layer, world = LossyLayer(), World()
+        here, there = Process(world, layer), Process(world, layer)
+        await started(here, there)
+        here.voice._wanted = there.voice._wanted = None  # as over Redis
+        client = here.client()
+        await asyncio.sleep(1)
+        there.decide(event("lock:there"))
+        here.decide(event("lock:here"))
+        await asyncio.sleep(0.3)
+        assert client.kinds == ["snapshot", "events"]
+        assert [told["resource"] for told in client.events] == ["lock:there", "lock:here"]
+        await stopped(here, there)
+
+    leap.run(scenario())
+
+
+def test_events_that_cross_are_told_in_the_order_of_their_decisions(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        layer, world = LossyLayer(), World()
+        here, there = Process(world, layer), Process(world, layer)
+        await started(here, there)
+        here.voice._wanted = there.voice._wanted = None
+        client = here.client()
+        await asyncio.sleep(1)
+        layer.delays[there.voice.publisher] = 0.08
+        there.decide(event("lock:a", "granted"))
+        await asyncio.sleep(0.02)
+        here.decide(event("lock:a", "released"))
+        await asyncio.sleep(0.5)
+        assert client.kinds == ["snapshot", "events"]
+        assert [told["event"] for told in client.events] == ["granted", "released"]
+        await stopped(here, there)
+
+    leap.run(scenario())
+
+
+def test_an_event_that_comes_too_late_to_be_put_in_order_is_a_snapshot(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        layer, world = LossyLayer(), World()
+        here, there = Process(world, layer), Process(world, layer)
+        await started(here, there)
+        here.voice._wanted = there.voice._wanted = None
+        client = here.client()
+        await asyncio.sleep(1)
+        layer.delays[there.voice.publisher] = 1.0
+        there.decide(event("lock:a", "granted"))
+        await asyncio.sleep(0.02)
+        here.decide(event("lock:a", "released"))
+        await asyncio.sleep(2)
+        assert client.kinds == ["snapshot", "events", "snapshot"]
+        await stopped(here, there)
+
+    leap.run(scenario())
+
+
+def test_a_process_that_falls_silent_may_have_died_with_something_to_tell(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        layer, world = LossyLayer(), World()
+        here, there = Process(world, layer), Process(world, layer)
+        await started(here, there)
+        client = here.client()
+        await asyncio.sleep(1)
+        await there.hub.stop()
+        world.truth.append("lock:untold")
+        await asyncio.sleep(14)
+        assert client.kinds.count("snapshot") == 2
+        assert client.messages[-1]["type"] == "events" or client.messages[-1]["holders"] == ["lock:untold"]
+        assert not here.hub.several()
+        await stopped(here)
+
+    leap.run(scenario())
+
+
+def test_a_layer_that_goes_and_returns(leap: asyncio.Runner) -> None:
+    """The board says so, is right within seconds all the same, and goes on by itself."""
+
+    async def scenario() -> None:
+        layer, world = LossyLayer(), World()
+        process = Process(world, layer)
+        await started(process)
+        client = process.client()
+        await asyncio.sleep(1)
+        layer.fault = ConnectionError("Redis is away")
+        layer.groups.clear()
+        process.decide(event("lock:untold"))
+        await asyncio.sleep(21)
+        during = client.messages[1:]
+        assert len(during) >= 3
+        assert {message["type"] for message in during if message.get("delayed")} == {"snapshot"}
+        assert during[-1]["delayed"] is True
+        assert during[-1]["holders"] == ["lock:untold"]
+        layer.fault = None
+        await asyncio.sleep(5)
+        back = client.messages[len(during) + 1 :]
+        assert back[0]["type"] == "snapshot"
+        assert "delayed" not in back[0]
+        process.decide(event("lock:told"))
+        await asyncio.sleep(0.3)
+        assert client.events[-1]["resource"] == "lock:told"
+        assert [message["seq"] for message in client.messages] == list(range(1, len(client.messages) + 1))
+        await stopped(process)
+
+    leap.run(scenario())
+
+
+def test_a_place_in_the_group_that_was_lost_is_taken_again(leap: asyncio.Runner) -> None:
+    """Places lapse after a day; a Redis that restarts has forgotten them."""
+
+    async def scenario() -> None:
+        layer, world = LossyLayer(), World()
+        process = Process(world, layer)
+        await started(process)
+        client = process.client()
+        await asyncio.sleep(1)
+        layer.groups.clear()
+        process.decide(event("lock:unheard"))
+        await asyncio.sleep(5)
+        assert client.messages[-1]["holders"] == ["lock:unheard"]
+        process.decide(event("lock:heard"))
+        await asyncio.sleep(0.3)
+        assert client.events[-1]["resource"] == "lock:heard"
+        await stopped(process)
+
+    leap.run(scenario())
+
+
+def test_a_message_that_comes_twice_is_told_once(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        layer, world = LossyLayer(), World()
+        process = Process(world, layer)
+        await started(process)
+        client = process.client()
+        await asyncio.sleep(1)
+        process.decide(event("lock:a"))
+        await asyncio.sleep(1)
+        again = {"type": "live.events", "publisher": process.voice.publisher, "number": process.voice.number}
+        await layer.group_send(GROUP, {**again, "batches": {WORKSPACE: b'[{"event":"granted"}]'}})
+        await layer.group_send(GROUP, {"type": "live.nonsense"})
+        await asyncio.sleep(1)
+        assert len(client.events) == 1
+        await stopped(process)
+
+    leap.run(scenario())
+
+
+def test_the_box_of_what_is_to_be_told_is_bounded(leap: asyncio.Runner) -> None:
+    """With nobody to empty it, and what was dropped is noticed when somebody does."""
+
+    async def scenario() -> None:
+        layer, world = LossyLayer(), World()
+        process = Process(world, layer)
+        await started(process)
+        client = process.client()
+        await asyncio.sleep(1)
+        voice = process.voice
+        voice._wanted = None
+        for number in range(200):
+            voice.publish(f"ws_{number}", [event()] * 400)
+        assert voice._count + len(voice._held) <= 20_000
+        process.decide(event("lock:a"))
+        await asyncio.sleep(1)
+        assert client.kinds == ["snapshot", "snapshot"]
+        await stopped(process)
+
+    leap.run(scenario())
+
+
+def test_publishing_never_raises(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        process = Process(World())
+        await started(process)
+        client = process.client()
+        await asyncio.sleep(1)
+        process.voice.publish(WORKSPACE, [event(odd=object())])
+        process.voice.publish(WORKSPACE, None)  # no list at all
+        await asyncio.sleep(1)
+        assert client.kinds == ["snapshot", "snapshot"]
+        await process.hub.stop()
+        process.voice.publish(WORKSPACE, [event()])
+
+    leap.run(scenario())
+
+
+def test_sockets_are_counted_across_processes(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        layer, world = LossyLayer(), World()
+        here, there = Process(world, layer), Process(world, layer)
+        await started(here, there)
+        clients = [here.client(), here.client(), there.client()]
+        await asyncio.sleep(2.1)
+
+        def admits(process: Process, limit: int) -> bool:
+            from intramedial.identity.watching import Visitor
+
+            socket = process.hub.join(Visitor(WORKSPACE), limit, lambda problem: None)
+            if socket is not None:
+                process.hub.leave(socket)
+            return socket is not None
+
+        assert (admits(here, 3), admits(there, 3)) == (False, False)
+        assert (admits(here, 4), admits(there, 4)) == (True, True)
+        clients[0].leave()
+        await asyncio.sleep(2.1)
+        assert (admits(here, 3), admits(there, 3)) == (True, True)
+        await stopped(here, there)
+
+    leap.run(scenario())
+
+
+def test_who_may_not_watch_any_more_is_told_within_five_seconds(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        from intramedial.identity.watching import Visitor
+        from intramedial.problems import Problem
+
+        process = Process(World())
+        await started(process)
+        client, other = process.client(), process.client()
+        other.hub._watchers[other.socket] = Visitor("ws_other"), lambda problem: other.ended.append("other")
+        process.ended = {Visitor(WORKSPACE): Problem("trial_expired", "over")}
+        await asyncio.sleep(5)
+        assert client.ended[0] == "trial_expired"
+        assert other.ended == []
+        other.hub._watchers[other.socket] = Visitor(WORKSPACE), lambda problem: None
+        await stopped(process)
+
+    leap.run(scenario())
+
+
+def test_nobody_watches_on_when_it_cannot_be_known_whether_they_may(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        process = Process(World())
+
+        async def hanging(watchers: Any) -> Any:
+            await asyncio.sleep(3600)
+
+        await started(process)
+        client = process.client()
+        process.hub._check = hanging
+        await asyncio.sleep(5)
+        assert client.ended == ["authority_unavailable"]
+        await stopped(process)
+
+    leap.run(scenario())
+
+
+def test_a_check_that_fails_once_ends_nobody(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        process = Process(World())
+        failures = 1
+
+        async def check(watchers: Any) -> Any:
+            nonlocal failures
+            failures -= 1
+            if failures >= 0:
+                raise OSError("away for a moment")
+            return {}
+
+        await started(process)
+        client = process.client()
+        process.hub._check = check
+        await asyncio.sleep(20)
+        assert client.ended == []
+        await stopped(process)
+
+    leap.run(scenario())
+
+
+def at(ms: int) -> str:
+    return wire.instant(EPOCH_MS + ms)
+
+
+def test_order_is_uncertain_only_where_it_matters() -> None:
+    arrivals = Arrivals()
+    arrivals.add("p", [event("r1", at=at(5)), event("r2", at=at(6))])
+    assert arrivals.take()[1]
+    arrivals.add("q", [event("r3", at=at(4))])  # late, but nobody else has spoken of it
+    assert arrivals.take()[1]
+    arrivals.add("q", [event("r1", at=at(5))])  # the same millisecond as another publisher's
+    assert not arrivals.take()[1]
+    arrivals.add("q", [event("r2", at=at(3))])
+    assert not arrivals.take()[1]
+    arrivals.add("p", [event("r4", at=at(9), trust={"score": 50.5})])
+    arrivals.add("q", [event("r5", at=at(8), trust={"score": 51.0})])  # the same agent's, but in time
+    told, certain = arrivals.take()
+    assert certain
+    assert [one["resource"] for one in told] == ["r5", "r4"]
+    arrivals.add("q", [event("r6", at=at(7), trust={"score": 50.0})])
+    assert not arrivals.take()[1]
