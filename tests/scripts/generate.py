@@ -1,16 +1,21 @@
-"""Random scripts: the same seed, the same script."""
+"""Random scripts: the same seed, the same script.
+
+`CHORUS` scripts at a time have their instants in common, so that a store can take them together, each in a
+workspace of its own.
+"""
 
 from __future__ import annotations
 
 import random
+from itertools import accumulate
 
 from coordination.core.model import Mode
 
 from .language import Script, Step
 
-# Steps of one instant most of all; then the ends of things, and a millisecond on either side of them.
+CHORUS = 25
+# The ends of things and a millisecond on either side of them, and short spans between.
 PAUSES_MS = (
-    *[0] * 30,
     1,
     1,
     2,
@@ -31,30 +36,45 @@ PAUSES_MS = (
 VERBS = (*["acquire"] * 14, *["release"] * 5, "withdraw", "giveback")
 
 
-def generate(seed: int, most_steps: int = 60) -> Script:
+def instants(seed: int) -> list[int]:
+    """The instants, in ms, at which something happens in the scripts of this seed's chorus."""
+    dice = random.Random(f"instants {seed // CHORUS}")
+    return list(accumulate(dice.choice(PAUSES_MS) for _ in range(dice.randint(4, 24))))
+
+
+def generate(seed: int) -> Script:
     """A script of several agents and resources in both modes, with time jumps and bursts at one instant."""
     dice = random.Random(seed)
     agents = [f"did:example:{number}" for number in range(dice.randint(2, 7))]
     resources = [f"{dice.choice(['lock', 'doc'])}:{number}" for number in range(dice.randint(1, 5))]
     sharing = dice.choice([0.0, 0.3, 0.6])
-    at_ms, steps = dice.randint(0, 1_000), []
-    for number in range(1, dice.randint(5, most_steps) + 1):
-        at_ms += dice.choice(PAUSES_MS)
-        verb = dice.choice(VERBS)
-        earlier = dice.randrange(max(0, number - 12), number)
-        agent, resource = dice.choice(agents), dice.choice(resources)
-        if verb != "acquire" and earlier and dice.random() < 0.7:  # most often of what was asked for before
-            agent, resource = steps[earlier - 1].agent, steps[earlier - 1].resource
-        gives_id = verb == "giveback" or (verb == "release" and dice.random() < 0.4)
-        steps.append(
-            Step(
-                at_ms,
-                agent,
-                verb,
-                resource,
-                mode=Mode.SHARED if verb == "acquire" and dice.random() < sharing else Mode.EXCLUSIVE,
-                queue=verb != "acquire" or dice.random() < 0.9,
-                granted_in=earlier if gives_id else None,
-            )
-        )
+    steps: list[Step] = []
+    for at_ms in instants(seed):
+        for _ in range(dice.choice([0, 1, 1, 2, 3, 5, 8])):
+            steps.append(_step(dice, at_ms, agents, resources, sharing, steps))
     return Script(f"seed {seed}", tuple(steps))
+
+
+def _step(
+    dice: random.Random,
+    at_ms: int,
+    agents: list[str],
+    resources: list[str],
+    sharing: float,
+    before: list[Step],
+) -> Step:
+    verb = dice.choice(VERBS)
+    agent, resource = dice.choice(agents), dice.choice(resources)
+    earlier = dice.randint(max(0, len(before) - 12), len(before))
+    if verb != "acquire" and earlier and dice.random() < 0.7:  # most often of what was asked for before
+        agent, resource = before[earlier - 1].agent, before[earlier - 1].resource
+    gives_id = verb == "giveback" or (verb == "release" and dice.random() < 0.4)
+    return Step(
+        at_ms,
+        agent,
+        verb,
+        resource,
+        mode=Mode.SHARED if verb == "acquire" and dice.random() < sharing else Mode.EXCLUSIVE,
+        queue=verb != "acquire" or dice.random() < 0.9,
+        granted_in=earlier if gives_id else None,
+    )

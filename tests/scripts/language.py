@@ -23,8 +23,8 @@ from itertools import groupby, pairwise
 from typing import Any, Protocol
 
 from coordination.core.decide import decide
-from coordination.core.messages import Acquire, Command, GiveBack, Outcome, Release, Withdraw
-from coordination.core.model import Mode, Rules
+from coordination.core.messages import Acquire, Command, Event, GiveBack, Outcome, Release, Withdraw
+from coordination.core.model import Mode, Resource, Rules
 from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
 from coordination.core.world import World
@@ -53,11 +53,11 @@ class Step:
             words.append(f"id={self.granted_in}")
         return " ".join(words)
 
-    def command(self, number: int) -> Command:
-        given = None if self.granted_in is None else f"lse_{self.granted_in}"
+    def command(self, number: int, suffix: str = "") -> Command:
+        given = None if self.granted_in is None else f"lse_{self.granted_in}{suffix}"
         match self.verb:
             case "acquire":
-                return Acquire(self.resource, self.mode, self.agent, f"lse_{number}", self.queue)
+                return Acquire(self.resource, self.mode, self.agent, f"lse_{number}{suffix}", self.queue)
             case "release":
                 return Release(self.resource, self.agent, given)
             case "withdraw":
@@ -81,9 +81,10 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a script came to: one plain outcome a step, and the picture at the instant of the last step."""
+    """What a script came to: one plain outcome a step, what was told, the picture at the last instant."""
 
     outcomes: tuple[dict[str, Any], ...]
+    events: tuple[dict[str, Any], ...]
     picture: dict[str, Any]
 
 
@@ -129,11 +130,12 @@ def _step(words: list[str], before_ms: int) -> Step:
     return step
 
 
-def batches(script: Script, size: int) -> Iterator[tuple[int, list[Command]]]:
-    """The commands as they reach an engine: those of one instant together, at most `size` at once."""
+def batches(script: Script, size: int, suffix: str = "") -> Iterator[tuple[int, list[Command]]]:
+    """The commands as they reach an engine: those of one instant together, at most `size` at once. `suffix`
+    goes behind every lease id, where scripts share a database: `@…`."""
     numbered = enumerate(script.steps, start=1)
     for at_ms, group in groupby(numbered, key=lambda pair: pair[1].at_ms):
-        commands = [step.command(number) for number, step in group]
+        commands = [step.command(number, suffix) for number, step in group]
         for start in range(0, len(commands), size):
             yield at_ms, commands[start : start + size]
 
@@ -142,7 +144,8 @@ def batches(script: Script, size: int) -> Iterator[tuple[int, list[Command]]]:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses, enumerations and decimals as values that compare and print the same from every engine."""
+    """Dataclasses, enumerations and decimals as values that compare and print the same from every engine; of
+    a lease id, what comes before `@`."""
     if is_dataclass(value) and not isinstance(value, type):
         return {"is": type(value).__name__, **plain(asdict(value))}
     if isinstance(value, dict):
@@ -151,15 +154,25 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, Enum):
         return value.value
-    return str(value) if isinstance(value, Decimal) else value
+    if isinstance(value, Decimal):
+        return str(value)
+    return value.partition("@")[0] if isinstance(value, str) else value
+
+
+def told(events: Iterable[Event]) -> tuple[dict[str, Any], ...]:
+    """Events as plain values, in time order. What happens to different resources at one instant has no order,
+    nor have the scores that an agent passes through when several of its leases end at once."""
+    ordered = sorted(events, key=lambda event: (event.at, event.resource))
+    return tuple({**plain(event), "trust": event.trust is not None} for event in ordered)
 
 
 def picture(world: World) -> dict[str, Any]:
     """All that a settled world has to say: resources that are or were used, agents, deadlock pairs."""
     return {
-        "resources": {name: plain(resource) for name, resource in sorted(world.resources.items())},
+        "resources": {name: plain(r) for name, r in sorted(world.resources.items()) if r != Resource(name)},
         "agents": {did: plain(agent) for did, agent in sorted(world.agents.items())},
         "deadlocks": plain(deadlocks(world)),
+        "active": world.active,
     }
 
 
@@ -194,7 +207,7 @@ class BareCore:
     def run(self, script: Script, batch: int = 1) -> Result:
         world = World.of(script.rules)
         outcomes = [outcome for _, _, outcome in play(world, script, batch)]
-        return Result(tuple(plain(outcome) for outcome in outcomes), picture(world))
+        return Result(tuple(plain(outcome) for outcome in outcomes), told(world.events), picture(world))
 
 
 def play(world: World, script: Script, batch: int = 1) -> Iterable[tuple[int, Command, Outcome]]:
