@@ -1,6 +1,7 @@
 """A caller of the API, in this process: through ASGI, without a socket."""
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import httpx
@@ -23,9 +24,33 @@ def did(name: str) -> str:
     return f"did:web:{name}.example"
 
 
+async def exchange(
+    messages: Sequence[dict[str, Any]],
+    *,
+    method: str,
+    path: str,
+    query: bytes = b"",
+    headers: Iterable[tuple[bytes, bytes]] = (),
+) -> tuple[list[dict[str, Any]], int]:
+    """What the short path sends for these messages of a client, and how many of them it has read."""
+    scope = {"type": "http", "method": method, "path": path, "query_string": query, "headers": list(headers)}
+    sent: list[dict[str, Any]] = []
+    read = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal read
+        read += 1
+        return messages[read - 1]
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    await application(scope, receive, send)
+    return sent, read
+
+
 class Caller:
-    """Calls with an API key, with a signature, or as a stranger; checks every answer against the description.
-    """
+    """Calls with an API key, with a signature, or as a stranger; checks every answer."""
 
     def __init__(self, key: str | None = None, agent: Agent | None = None) -> None:
         self.key = key

@@ -1,5 +1,4 @@
-"""The four situations, over HTTP: one lock, a crashed holder, a deadlock, a stampede; and that none starves.
-"""
+"""The four situations, over HTTP: one lock, a crashed holder, a deadlock, a stampede; nobody starves."""
 
 import asyncio
 import threading
@@ -227,8 +226,7 @@ async def test_a_workspace_has_as_many_resources_as_it_may(caller, settings):
 async def test_a_thousand_callers_of_one_resource_cost_others_no_more_than_their_share(
     caller, other_caller, monkeypatch
 ):
-    """All wait at the authority's door when it opens, the crowd before the others: these are among the first.
-    """
+    """All wait when the door opens, the crowd before the others: these are among the first."""
     await granted(await caller.lease("lock:hot", A))
     await granted(await other_caller.lease("lock:warm", A))
     door = authority.get()
