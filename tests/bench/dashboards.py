@@ -1,0 +1,68 @@
+"""What boards cost those who ask for leases: the same load without and with a thousand live sockets."""
+
+import json
+import subprocess
+import sys
+import time
+
+from tests.server import ROOT
+
+from . import machine
+from .contestants import Contestant, Missing
+from .machine import pinned
+from .workloads import Metrics, Timing, one_workspace
+
+SOCKETS = 1000
+EVENTS_S = 1000
+CONNECTIONS = 32
+
+
+class Watchers:
+    """`watch` in a process of its own, on the load's cores."""
+
+    def __init__(self, server: Contestant, sockets: int) -> None:
+        tenant = server.tenants[-1]
+        arguments = [str(server.port), *tenant, str(sockets), str(EVENTS_S)]
+        with pinned(server.cores.load):
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.bench.watch", *arguments],
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        assert self._process.stdout is not None
+        if self._process.stdout.readline() != "ready\n":
+            said = self._process.communicate()[1].strip().splitlines()
+            raise Missing(f"no live sockets: {said[-1] if said else 'no words'}")
+
+    def stop(self) -> dict[str, int]:
+        """End it; what it saw: messages on the sockets, events that it caused."""
+        said, trouble = self._process.communicate(timeout=30)
+        if self._process.returncode:
+            raise Missing(f"the watchers failed: {trouble.strip().splitlines()[-1]}")
+        seen: dict[str, int] = json.loads(said)
+        return seen
+
+
+def dashboards(server: Contestant, timing: Timing) -> Metrics:
+    """Acquire's rate in one workspace beside a thousand events a second in another: unwatched, watched."""
+    rates, seen, took = [], {"messages": 0, "events": 0}, 1.0
+    for sockets in (0, SOCKETS):
+        watchers = Watchers(server, sockets)
+        begun = time.monotonic()
+        try:
+            rates.append(one_workspace(CONNECTIONS)(server, timing)["requests_s"])
+            memory = machine.memory_mb(server.pids)
+        finally:
+            took = time.monotonic() - begun
+            seen = watchers.stop()
+    return {
+        "unwatched_requests_s": rates[0],
+        "requests_s": rates[1],
+        "cost_percent": 100 * (1 - rates[1] / rates[0]),
+        "messages_s": seen["messages"] / took,
+        "events_s": seen["events"] / took,
+        "memory_mb": memory,
+    }

@@ -1,0 +1,13 @@
+"""The ceiling: an ASGI application that does nothing but send back what it was sent."""
+
+from typing import Any
+
+HEADERS = [(b"content-type", b"application/json")]
+
+
+async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Answer every request with its own body."""
+    body = (await receive())["body"]
+    headers = [*HEADERS, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,138 @@
+"""The client: many connections, one thread, one request under way on each.
+
+Requests are bytes made beforehand and an answer is only searched for its end, so that on a core of its own
+the client is faster than anything it measures; `Sample.busy` says what share of that core it used.
+"""
+
+import select
+import socket
+import time
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .speech import Fault, Reply
+
+PATIENCE_S = 10.0
+
+
+class Step(NamedTuple):
+    """One request of a conversation: its bytes, or how they follow from the answer before; `expected`: the
+    status it must get."""
+
+    kind: str
+    request: bytes | Callable[[bytes], bytes]
+    expected: bytes = b"200"
+
+
+@dataclass
+class Sample:
+    """What one run measured: `latencies` in nanoseconds by kind of request, `busy` from 0 to 1."""
+
+    seconds: float
+    cycles: int
+    requests: int
+    busy: float
+    latencies: dict[str, "array[int]"] = field(default_factory=dict)
+
+
+class Connection:
+    """One conversation: its steps in turn, over and over, as fast as they are answered."""
+
+    __slots__ = ("_frame", "_place", "_rest", "_steps", "sent_at", "socket", "step")
+
+    def __init__(self, port: int, steps: Sequence[Step], frame: Callable[[bytes], Reply | None]) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setblocking(False)
+        self._steps, self._frame = steps, frame
+        self._rest = b""
+        self._place = -1
+        self.step = steps[0]
+        self.sent_at = 0
+
+    def send(self, before: bytes = b"") -> None:
+        """Send the next request; `before` is the body of the answer before it."""
+        self._place = (self._place + 1) % len(self._steps)
+        self.step = self._steps[self._place]
+        request = self.step.request
+        data = request if isinstance(request, bytes) else request(before)
+        self.sent_at = time.perf_counter_ns()
+        if self.socket.send(data) != len(data):
+            raise Fault("a request did not fit into the socket")
+
+    def receive(self) -> Reply | None:
+        """The answer, once all of it is there. Fault for one that was not expected."""
+        data = self.socket.recv(1 << 18)
+        if not data:
+            raise Fault(f"the server closed a connection, having sent {self._rest[:300]!r}")
+        reply = self._frame(self._rest + data if self._rest else data)
+        if reply is None:
+            self._rest += data
+            return None
+        self._rest = b""
+        if reply.status != self.step.expected:
+            raise Fault(f"{self.step.kind}: {reply.status.decode()} {reply.body[:300]!r}")
+        return reply
+
+    @property
+    def at_start(self) -> bool:
+        """Whether the step under way is the first of a cycle."""
+        return self._place == 0
+
+
+def run(connections: Sequence[Connection], warm_up_s: float, measure_s: float) -> Sample:
+    """Let all connections speak for that long and close them; only the second part counts."""
+    poll = select.epoll()
+    by_fd = {connection.socket.fileno(): connection for connection in connections}
+    try:
+        for fd, connection in by_fd.items():
+            poll.register(fd, select.EPOLLIN)
+            connection.send()
+        _speak(poll, by_fd, warm_up_s)
+        return _speak(poll, by_fd, measure_s)
+    finally:
+        poll.close()
+        for connection in connections:
+            connection.socket.close()
+
+
+def _speak(poll: select.epoll, by_fd: dict[int, Connection], seconds: float) -> Sample:
+    clock = time.perf_counter_ns
+    latencies: dict[str, array[int]] = defaultdict(lambda: array("q"))
+    cycles = 0
+    worked, begun = time.process_time_ns(), clock()
+    end = begun + int(seconds * 1e9)
+    now = begun
+    while now < end:
+        ready = poll.poll(PATIENCE_S)
+        if not ready:
+            raise Fault(f"no answer for {PATIENCE_S:.0f} s")
+        for fd, _ in ready:
+            connection = by_fd[fd]
+            reply = connection.receive()
+            if reply is None:
+                continue
+            now = clock()
+            latencies[connection.step.kind].append(now - connection.sent_at)
+            connection.send(reply.body)
+            cycles += connection.at_start
+    took = now - begun
+    busy = (time.process_time_ns() - worked) / took if took else 0.0
+    requests = sum(len(measured) for measured in latencies.values())
+    return Sample(took / 1e9, cycles, requests, busy, dict(latencies))
+
+
+def say(port: int, request: bytes, frame: Callable[[bytes], Reply | None]) -> Reply:
+    """One request and its answer, whatever it is."""
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connection:
+        connection.sendall(request)
+        data = b""
+        while (reply := frame(data)) is None:
+            chunk = connection.recv(1 << 18)
+            if not chunk:
+                raise Fault(f"the server closed a connection, having sent {data[:300]!r}")
+            data += chunk
+        return reply
