@@ -17,11 +17,32 @@ RELEASE = f"{COORDINATION}/release"
 WAIT = f"{COORDINATION}/wait"
 AGENTS = "/api/v1/acp/agents"
 TRIAL = "/api/v1/trial"
+DAY_S = 86_400
 
 
 def did(name: str) -> str:
     """The DID of an agent of the tests."""
     return f"did:web:{name}.example"
+
+
+def problem(answer: httpx.Response, status: int, reason: str) -> Any:
+    """The problem that the answer is; fails if it is another one."""
+    assert (answer.status_code, answer.json()["reason"]) == (status, reason), answer.text
+    return answer.json()
+
+
+def reason(answer: httpx.Response) -> tuple[int, str]:
+    """Status and reason of a problem or a refusal."""
+    return answer.status_code, answer.json()["reason"]
+
+
+def rate_limit(answer: httpx.Response) -> int:
+    """How many calls of a trial are left, by an answer whose fields are as the IETF draft has them."""
+    assert answer.headers["ratelimit-policy"] == f'"trial";q=35;w={7 * DAY_S}'
+    policy, left, seconds = answer.headers["ratelimit"].split(";")
+    assert policy == '"trial"'
+    assert 7 * DAY_S - 60 <= int(seconds.removeprefix("t=")) <= 7 * DAY_S
+    return int(left.removeprefix("r="))
 
 
 async def exchange(

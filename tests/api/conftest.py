@@ -10,7 +10,7 @@ from coordination import authority, clock, queries
 from intramedial.identity import auth
 from intramedial.identity.threads import DatabaseThreads
 from intramedial.workspaces import provision
-from tests.api.client import Caller
+from tests.api.client import Caller, did
 from tests.signing import Agent
 
 
@@ -68,6 +68,20 @@ async def caller(api_key: str) -> AsyncIterator[Caller]:
 
 
 @pytest.fixture
+async def nothing_changes(caller: Caller) -> AsyncIterator[None]:
+    """The picture of the workspace, and the holder's trust, are the same before and after."""
+    lease = await caller.lease("lock:kept", did("keeper"))
+    await caller.lease("lock:kept", did("waiter"))
+    before = (await caller.wait()).json() | {"serverTime": ""}
+    yield
+    assert (await caller.wait()).json() | {"serverTime": ""} == before
+    assert await caller.trust(did("keeper")) == {"score": 50.0, "releases": 0, "expiries": 0}
+    assert (await caller.lease("lock:kept", did("keeper"))).json()["lease"]["leaseId"] == lease.json()[
+        "lease"
+    ]["leaseId"]
+
+
+@pytest.fixture
 async def stranger() -> AsyncIterator[Caller]:
     """A caller without credentials."""
     caller = Caller()
@@ -88,8 +102,12 @@ async def other_caller(db: Callable[..., Awaitable[Any]]) -> AsyncIterator[Calle
 
 
 @pytest.fixture
-async def visitor() -> AsyncIterator[Caller]:
-    """A caller that signs with a key that nobody knows yet."""
+async def visitor(settings: Any) -> AsyncIterator[Caller]:
+    """A caller that signs with a key that nobody knows yet.
+
+    All tests come from one address; only the test of the limit on new trials has one.
+    """
+    settings.TRIALS_PER_HOUR = 1_000_000
     caller = Caller(agent=Agent())
     yield caller
     await caller.close()

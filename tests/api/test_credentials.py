@@ -10,7 +10,7 @@ from django.utils import timezone
 from intramedial.identity import auth
 from intramedial.workspaces import keys, provision
 from intramedial.workspaces.models import ApiKey, RegisteredAgent, Workspace
-from tests.api.client import AGENTS, LEASE, RELEASE, TRIAL, WAIT, Caller, did
+from tests.api.client import AGENTS, LEASE, RELEASE, TRIAL, WAIT, Caller, did, reason
 from tests.signing import Agent
 
 A, B = did("a"), did("b")
@@ -27,10 +27,6 @@ OPERATIONS = [
     ("POST", f"{TRIAL}/ticket", None, None),
 ]
 COORDINATION = OPERATIONS[:5]
-
-
-def reason(answer):
-    return answer.status_code, answer.json()["reason"]
 
 
 @pytest.fixture
