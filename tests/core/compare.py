@@ -38,10 +38,11 @@ from .reference import Reference
 class Trio:
     """A lazy core, an eager core and the reference, asked the same at the same time."""
 
-    def __init__(self, rules: Rules, active_limit: int | None = None):
+    def __init__(self, rules: Rules, active_limit: int | None = None, start: int = 0):
         self.lazy, self.eager = World.of(rules), World.of(rules)
         self.lazy.active_limit = self.eager.active_limit = active_limit
         self.reference = Reference(rules, active_limit)
+        self.reference.now = start
 
     @property
     def now(self) -> int:

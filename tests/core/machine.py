@@ -21,9 +21,11 @@ class LeaseMachine(RuleBasedStateMachine):
     constants: Rules = SMALL
     leases = Bundle("leases")  # (resource, agent, lease id) of all that were ever granted
 
+    start = 0
+
     @initialize()
     def begin(self) -> None:
-        self.trio = Trio(self.constants)
+        self.trio = Trio(self.constants, start=self.start)
         self.number = 0
 
     def ask(self, command: Command) -> Outcome:

@@ -1,0 +1,98 @@
+"""The state machine of the core over a store as well: after each step it has answered and become the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from coordination.asks import Ask, Pending
+from coordination.batch import Batch
+from coordination.core.messages import Command, Outcome, Withdraw
+from coordination.engines import Engine
+from coordination.store import Store
+from tests.core.machine import LeaseMachine
+from tests.scripts.language import picture, plain
+
+from .doors import Database
+
+NOBODY: Any = (None, None)  # waits for these answers
+NAMES = {"w", "x", "y", "z"}
+DIDS = {"A", "B", "C", "D", "E"}
+
+_numbers = count(1)
+
+
+class StoreMachine(LeaseMachine):
+    """Each run has a workspace of its own, and begins long after the one before it."""
+
+    def __init__(self, engine: Engine, remember: bool) -> None:
+        super().__init__()
+        number = next(_numbers)
+        self.start = number * 1_000_000
+        self.workspace = f"ws_{number}"
+        self.engine = engine
+        self.remember = remember
+        self.store = self.open_store()
+
+    def open_store(self, outage_after_ms: int | None = None) -> Store:
+        return Store(self.engine, self.constants, outage_after_ms=outage_after_ms, remember=self.remember)
+
+    def ask(self, command: Command) -> Outcome:
+        outcome = super().ask(command)
+        batch = self.transact(Batch([Pending(Ask(self.workspace, self.own(command), "key", ""), *NOBODY)]))
+        assert plain(batch.answers[0].outcome) == plain(outcome)
+        self.look()
+        return outcome
+
+    def own(self, command: Command) -> Command:
+        """The command with a lease id that no other run has."""
+        if isinstance(command, Withdraw) or command.lease_id is None:
+            return command
+        return replace(command, lease_id=f"{command.lease_id}@{self.workspace}")
+
+    def transact(self, batch: Batch) -> Batch:
+        batch.transact(self.store, lambda: self.trio.now)
+        return batch
+
+    def wait_until(self, now: int) -> None:
+        """Nothing looks meanwhile: the store finds out when it is asked."""
+        super().wait_until(now)
+        self.look()
+
+    def be_away_until(self, until: int) -> None:
+        """The last good transaction was now; the first one after it is of a process that has just begun."""
+        self.transact(Batch(due=[self.workspace]))
+        super().be_away_until(until)
+        self.store = self.open_store(outage_after_ms=0)
+        self.transact(Batch(due=[self.workspace]))
+        self.store = self.open_store()
+        self.look()
+
+    def look(self) -> None:
+        with self.store.reading(lambda: self.trio.now) as transaction:
+            found = picture(transaction.look(self.workspace, NAMES, DIDS))
+        assert found == picture(self.trio.lazy)
+
+
+@pytest.mark.parametrize(
+    ("kind", "remember", "examples"),
+    [("sqlite_database", False, 25), ("sqlite_database", True, 25), ("postgres_database", False, 8)],
+)
+def test_the_store_goes_with_the_core(
+    request: pytest.FixtureRequest, kind: str, remember: bool, examples: int
+) -> None:
+    database: Database = request.getfixturevalue(kind)
+    engine = database.engine()
+    try:
+        machine: Callable[[], StoreMachine] = lambda: StoreMachine(engine, remember)  # noqa: E731
+        run_state_machine_as_test(
+            machine, settings=settings(max_examples=examples, stateful_step_count=40, deadline=None)
+        )
+    finally:
+        engine.close()
