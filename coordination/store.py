@@ -20,7 +20,7 @@ from .rows import Changes, add, change_leases, change_queue, change_refusals, ch
 __all__ = ["Needs", "StorageFault", "Store", "Transaction"]
 
 _TENTHS = Decimal("0.1")
-REMEMBERED = 60_000  # resources and agents; some hundred bytes each
+REMEMBERED = 60_000  # workspaces, resources and agents; some hundred bytes each
 FAR = 1 << 62
 
 
@@ -39,16 +39,23 @@ class Memory:
     """Worlds kept from one transaction to the next, by the only writer of a database.
 
     `complete`: workspaces of which all that is waited for is here, so that a walk needs no database.
-    `due_from`: before this instant, time changes nothing that is stored.
+    `due_from`: before this instant, time changes nothing that is stored. `sizes`: of each world, as last
+    counted, so that keeping count costs what was touched and not what is kept.
     """
 
     keeps: bool = False
     worlds: dict[str, World] = field(default_factory=dict)
     complete: set[str] = field(default_factory=set)
     due_from: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    size: int = 0
 
-    def size(self) -> int:
-        return sum(len(world.resources) + len(world.agents) for world in self.worlds.values())
+    def count(self, worlds: Mapping[str, World]) -> None:
+        """Bring the count up to date with what these worlds have become."""
+        for workspace, world in worlds.items():
+            size = 1 + len(world.resources) + len(world.agents)
+            self.size += size - self.sizes.get(workspace, 0)
+            self.sizes[workspace] = size
 
 
 class Transaction:
@@ -63,7 +70,7 @@ class Transaction:
         self._outages = outages
         self._memory = memory
         self.worlds: dict[str, World] = {}
-        self._tenants: dict[str, int | None] = {}
+        self._active: dict[str, int] = {}  # as it is stored
         self._due: list[Key] = []
         self._outbox: list[Row] = []
         self._drained: list[Row] = []
@@ -94,13 +101,10 @@ class Transaction:
             for workspace, active, floor in loaded.tenants:
                 self.worlds[workspace].active = active
                 self.worlds[workspace].token_floor = floor
-            self._tenants = dict.fromkeys(strangers)
-            self._tenants |= {row[0]: row[1] for row in loaded.tenants}
             self._take_agents(loaded.agents)
             self._take_resources(loaded.resources)
             self._due = [(row[0], row[1]) for row in loaded.resources if _is_due(row, self.now)]
-        for workspace, world in self.worlds.items():
-            self._tenants.setdefault(workspace, world.active)
+        self._active = {workspace: world.active for workspace, world in self.worlds.items()}
 
     def _take_agents(self, rows: Iterable[Row]) -> None:
         for workspace, did, score, releases, expiries in rows:
@@ -204,11 +208,8 @@ class Transaction:
                 agent = world.agents[did]
                 row = (int(agent.trust * 10), agent.releases, agent.expiries, workspace, did)
                 add(changes, "agent_update" if known else "agent_insert", row)
-            active = self._tenants[workspace]
-            if active is None and world.active:
-                add(changes, "tenant_insert", (world.active, workspace))
-            elif active is not None and active != world.active:
-                add(changes, "tenant_update", (world.active, workspace))
+            if world.active != self._active[workspace]:
+                add(changes, "tenant_put", (world.active, workspace))
             change_trust(changes, workspace, world.events)
         return changes
 
@@ -284,11 +285,14 @@ class Store:
     def _keep(self, transaction: Transaction) -> None:
         """After a commit: what the worlds are now is what is stored."""
         memory = self._memory
-        if not memory.keeps or memory.size() > REMEMBERED:
+        memory.count(transaction.worlds)
+        if not memory.keeps or memory.size > REMEMBERED:
             self.forget()
-            return
-        if transaction.now >= memory.due_from:
-            memory.due_from = self.engine.next_due() or FAR
+        elif transaction.now >= memory.due_from:
+            try:
+                memory.due_from = self.engine.next_due() or FAR
+            except StorageFault:
+                self.forget()  # and no more: it is committed, and its callers shall hear so
         elif transaction.next_due is not None:
             memory.due_from = min(memory.due_from, transaction.next_due)
 

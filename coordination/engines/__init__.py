@@ -28,8 +28,7 @@ WRITES = (
     "agent_insert",
     "agent_update",
     "trust_insert",
-    "tenant_insert",
-    "tenant_update",
+    "tenant_put",
     "outbox_insert",
     "outbox_delete",
 )

@@ -110,13 +110,10 @@ WRITE = {
         "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at) SELECT * FROM"
         " unnest(%s::text[], %s::text[], %s::text[], %s::int[], %s::int[], %s::bigint[])"
     ),
-    "tenant_insert": (
+    "tenant_put": (
         "INSERT INTO lease_tenant (active, workspace, token_floor)"
         " SELECT active, workspace, 0 FROM unnest(%s::bigint[], %s::text[]) AS c (active, workspace)"
-    ),
-    "tenant_update": (
-        "UPDATE lease_tenant AS t SET active = c.active"
-        " FROM unnest(%s::bigint[], %s::text[]) AS c (active, workspace) WHERE t.workspace = c.workspace"
+        " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active"
     ),
     "outbox_insert": (
         "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims)"

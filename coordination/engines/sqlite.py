@@ -41,8 +41,8 @@ _WRITE = {
     " WHERE workspace = ? AND did = ?",
     "trust_insert": "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at)"
     " VALUES (?, ?, ?, ?, ?, ?)",
-    "tenant_insert": "INSERT INTO lease_tenant (active, workspace, token_floor) VALUES (?, ?, 0)",
-    "tenant_update": "UPDATE lease_tenant SET active = ? WHERE workspace = ?",
+    "tenant_put": "INSERT INTO lease_tenant (active, workspace, token_floor) VALUES (?, ?, 0)"
+    " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active",
     "outbox_insert": "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES (?, ?, ?, ?)",
     "outbox_delete": "DELETE FROM lease_outbox WHERE receipt_id = ?",
 }

@@ -1,0 +1,209 @@
+"""An authority over a database of the test's own, and what is asked of it."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from coordination.asks import Answer, Ask
+from coordination.core.messages import Acquire, Command, Release
+from coordination.core.model import Mode, Rules
+from coordination.door import Authority
+from coordination.engines import Engine
+from coordination.engines.postgres import PostgresEngine
+from coordination.engines.sqlite import SqliteEngine
+from coordination.store import Store
+
+DIGEST = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
+START = 1_700_000_000_000
+
+
+class Database(Protocol):
+    """Where the authority's tables are. `shared`: for several processes at once."""
+
+    shared: bool
+
+    def engine(self, readonly: bool = False) -> Engine:
+        """Another connection."""
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What a query of one's own finds, or changes: it is committed."""
+
+
+@dataclass
+class SqliteDatabase:
+    """One file."""
+
+    path: Path
+    shared = False
+
+    def engine(self, readonly: bool = False) -> Engine:
+        return SqliteEngine(self.path, readonly)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
+            return connection.execute(query).fetchall()
+
+
+@dataclass
+class PostgresDatabase:
+    """One address."""
+
+    url: str
+    shared = True
+
+    def engine(self, readonly: bool = False) -> Engine:
+        return PostgresEngine(conninfo_to_dict(self.url))
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            cursor = connection.execute(query.encode())
+            return cursor.fetchall() if cursor.description else []
+
+
+class Time:
+    """Milliseconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> int:
+        return self.now
+
+    def passes(self, ms: int) -> None:
+        self.now += ms
+
+
+_numbers = count(1)
+
+
+class Door:
+    """A running authority. What is published is in `events`: (workspace, event), in order."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        rules: Rules | None = None,
+        outage_after_ms: int | None = None,
+        process: str = "alone",
+        publish: Callable[[str, list[Any]], None] | None = None,
+    ) -> None:
+        self.events: list[tuple[str, dict[str, Any]]] = []
+        self.store = Store(engine, rules or Rules(), process, outage_after_ms, remember=not engine.shared)
+        self.authority = Authority(self.store, publish or self._publish)
+        self.authority.start()
+
+    def _publish(self, workspace: str, events: list[dict[str, Any]]) -> None:
+        self.events += [(workspace, event) for event in events]
+
+    async def ask(self, command: Command, workspace: str = "ws_1", limit: int | None = None) -> Answer:
+        return await self.authority.ask(Ask(workspace, command, "workspace_key", DIGEST, limit))
+
+    async def acquire(
+        self,
+        agent: str,
+        resource: str = "lock:a",
+        mode: Mode = Mode.EXCLUSIVE,
+        workspace: str = "ws_1",
+        queue: bool = True,
+        limit: int | None = None,
+    ) -> Any:
+        """The outcome."""
+        command = Acquire(resource, mode, agent, f"lse_{next(_numbers)}", queue)
+        return (await self.ask(command, workspace, limit)).outcome
+
+    async def release(
+        self, agent: str, resource: str = "lock:a", lease_id: str | None = None, workspace: str = "ws_1"
+    ) -> Any:
+        """The outcome."""
+        return (await self.ask(Release(resource, agent, lease_id), workspace)).outcome
+
+    async def run_with(self, job: Callable[[Store], Any]) -> Any:
+        """What a job on the authority's thread returns."""
+        return await asyncio.wrap_future(self.authority.run(job))
+
+    async def tick(self) -> None:
+        await self.authority.tick()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The authority's thread is kept busy within, so that all that is asked is decided in one batch."""
+        begun, ended = threading.Event(), threading.Event()
+        self.authority.run(lambda store: (begun.set(), ended.wait(10)))
+        assert begun.wait(10)
+        try:
+            yield
+        finally:
+            ended.set()
+
+    async def together(self, *asking: Any) -> list[Any]:
+        """Outcomes, or what was raised, of what is asked at once and decided in one batch."""
+        with self.held():
+            tasks = [asyncio.ensure_future(one) for one in asking]
+            await asyncio.sleep(0)  # each has put its command into the inbox now
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    def kinds(self, kind: str) -> list[dict[str, Any]]:
+        """The published events of one kind."""
+        return [event for _, event in self.events if event["event"] == kind]
+
+    def stop(self) -> None:
+        self.authority.stop()
+
+
+@dataclass
+class Faulty:
+    """An engine whose storage fails at a stage as long as `failing` says so.
+
+    Stages: begin, load, members, write, commit (it was not made), answer (it was made, its answer is lost).
+    """
+
+    engine: Engine
+    failing: str = ""
+    seen: list[str] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+    def _stage(self, stage: str) -> None:
+        self.seen.append(stage)
+        if self.failing == stage:
+            from coordination.engines import InDoubt, StorageFault
+
+            raise (InDoubt if stage in ("commit", "answer") else StorageFault)(f"planted in {stage}")
+
+    def begin(self, workspaces: Sequence[str]) -> Any:
+        self._stage("begin")
+        return self.engine.begin(workspaces)
+
+    def load(self, want: Any, now: int) -> Any:
+        self._stage("load")
+        return self.engine.load(want, now)
+
+    def members(self, active: Any, contended: Any) -> Any:
+        self._stage("members")
+        return self.engine.members(active, contended)
+
+    def write(self, changes: Any) -> None:
+        self._stage("write")
+        self.engine.write(changes)
+
+    def commit(self, process: str | None, now: int) -> None:
+        self._stage("commit")
+        self.engine.commit(process, now)
+        self._stage("answer")
+
+
+async def until(true: Callable[[], object], within_s: float = 10) -> None:
+    """Wait for what another thread does."""
+    async with asyncio.timeout(within_s):
+        while not true():
+            await asyncio.sleep(0.002)

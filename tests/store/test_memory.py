@@ -1,0 +1,72 @@
+"""What the only writer of a database remembers between transactions: no more than it may, and never amiss."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from coordination.core.messages import Granted, Held, LimitReached
+from coordination.store import Store
+from tests.store.doors import Door, SqliteDatabase, Time
+
+
+@pytest.fixture
+def door(sqlite_database: SqliteDatabase, time_: Time) -> Iterator[Door]:
+    door = Door(sqlite_database.engine())
+    yield door
+    door.stop()
+
+
+def remembered(store: Store) -> int:
+    return sum(1 + len(world.resources) + len(world.agents) for world in store._memory.worlds.values())
+
+
+async def test_a_workspace_met_before_its_first_lease_is_counted(
+    door: Door, sqlite_database: SqliteDatabase
+) -> None:
+    await door.release("did:a", "lock:never")
+    await door.acquire("did:a")
+    await door.acquire("did:a", "lock:b")
+    assert sqlite_database.rows("SELECT workspace, active FROM lease_tenant") == [("ws_1", 2)]
+    await door.release("did:a")
+    assert sqlite_database.rows("SELECT workspace, active FROM lease_tenant") == [("ws_1", 1)]
+
+
+async def test_the_limit_holds_when_everything_was_forgotten(door: Door) -> None:
+    await door.release("did:a", "lock:never")
+    for number in range(3):
+        await door.acquire("did:a", f"lock:{number}")
+    await door.run_with(Store.forget)
+    assert isinstance(await door.acquire("did:a", "lock:3", limit=3), LimitReached)
+    await door.release("did:a", "lock:0")
+    assert isinstance(await door.acquire("did:a", "lock:3", limit=3), Granted)
+
+
+async def test_what_is_remembered_is_counted_workspace_by_workspace(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("coordination.store.REMEMBERED", 1_000)
+    for number in range(400):
+        await door.release("did:a", "lock:never", workspace=f"ws_{number}")
+        await door.acquire("did:a", workspace=f"ws_{number}")
+        assert door.store._memory.size == remembered(door.store) <= 1_000
+
+
+async def test_a_batch_that_fails_leaves_nothing_of_itself_in_memory(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await door.acquire("did:a")
+    with monkeypatch.context() as planted:
+        planted.setattr(door.store.engine, "write", lambda changes: 1 / 0)
+        [heard] = await door.together(door.release("did:a"))
+        assert isinstance(heard, Exception)
+    assert isinstance(await door.acquire("did:b"), Held)
+
+
+async def test_a_limit_is_that_of_the_command_not_of_its_batch(door: Door) -> None:
+    heard = await door.together(
+        door.acquire("did:a", "lock:a", limit=2),
+        door.acquire("did:a", "lock:b", limit=2),
+        door.acquire("did:a", "lock:c", limit=2),
+        door.acquire("did:a", "lock:d", limit=None),
+    )
+    assert [type(one) for one in heard] == [Granted, Granted, LimitReached, Granted]
