@@ -79,6 +79,7 @@ class Drain:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+        log.close()
 
 
 def _sign(row: Row) -> str:

@@ -53,6 +53,11 @@ def append(leaves: Sequence[Leaf]) -> int:
     return len(fresh)
 
 
+def close() -> None:
+    """Give this thread's connection back: a thread that appended calls this before it ends."""
+    connections[router.db_for_write(Entry)].close()
+
+
 def _lock(alias: str) -> None:
     """Keep every other appender out until the transaction ends.
 
