@@ -5,18 +5,15 @@ from collections.abc import Awaitable
 from typing import Any
 
 import orjson
-from django.conf import settings
 from ninja import Query, Router
 
-from coordination import authority, queries, schemas
-from coordination.authority import Ask, StorageFault
+from coordination import authority, deciding, queries, schemas
 from coordination.core.messages import (
     Acquire,
     Command,
     Deadlock,
     Granted,
     Held,
-    LimitReached,
     NotReleased,
     Release,
     Released,
@@ -125,40 +122,16 @@ async def check_authority() -> None:
 
 
 async def _seen(reading: Awaitable[dict[str, Any] | None]) -> Reply:
-    try:
-        found = await reading
-    except StorageFault as error:
-        raise _unavailable("The authority's storage does not answer. Ask again.") from error
+    found = await deciding.read(reading)
     if found is None:
         raise Problem("not_found", "No such agent has acquired or waited in this workspace.")
     return Reply(200, orjson.dumps(found))
 
 
-def _unavailable(detail: str) -> Problem:
-    return Problem("authority_unavailable", detail, headers={"retry-after": "1"})
-
-
 async def _decide(call: Call, command: Command) -> Reply:
-    caller = call.caller
-    caller.require_actor(command.agent)
-    limit = settings.WORKSPACE_RESOURCES if caller.trial is None else settings.TRIAL_RESOURCES
-    try:
-        answer = await authority.get().ask(Ask(caller.workspace, command, caller.auth, call.digest, limit))
-    except (authority.Unavailable, StorageFault) as error:
-        raise _unavailable(
-            "Nothing was decided, or it is not known: there is no lease. Ask again."
-        ) from error
-    outcome = answer.outcome
-    if isinstance(outcome, LimitReached):
-        raise Problem(
-            "rate_limited",
-            f"The workspace holds or waits for {outcome.limit} resources, as many as it may at once. "
-            "Release some, or wait for some to run out.",
-        )
-    body = answer.body
-    if not isinstance(outcome, Withdrawn):
-        body = b'%s,"receipt":%s}' % (body[:-1], orjson.dumps(answer.receipt()))
-    return Reply(STATUS[type(outcome)], body, RETRY_AFTER.get(type(outcome), ()))
+    decided = await deciding.decide(call.caller, command, call.digest)
+    kind = type(decided.outcome)
+    return Reply(STATUS[kind], decided.body, RETRY_AFTER.get(kind, ()))
 
 
 def declines_queue(prefer: str | None) -> bool:

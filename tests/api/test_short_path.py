@@ -9,7 +9,7 @@ from django.db import OperationalError
 
 from coordination import authority, queries
 from coordination.engines import StorageFault
-from intramedial import access_log, lean, logs
+from intramedial import access_log, logs, serving
 from intramedial.media import require_json
 from intramedial.problems import Problem
 from intramedial.strict_json import MalformedJson, parse_object
@@ -102,14 +102,14 @@ async def test_storage_that_does_not_answer_a_look(caller, monkeypatch):
 
 async def test_a_request_is_one_log_line_with_its_id_and_no_secret(caller, monkeypatch):
     written = []
-    monkeypatch.setattr(lean, "access", access_log.AccessLog(written.append))
+    monkeypatch.setattr(serving, "access", access_log.AccessLog(written.append))
     logs.access.setLevel(logging.INFO)
     try:
         answer = await caller.call("GET", f"{WAIT}?resource=lock:secret")
         await caller.call("GET", f"/api/{caller.key}/\ud800".encode("utf-8", "replace").decode())
     finally:
         logs.access.setLevel(logging.NOTSET)
-        lean.access.flush()
+        serving.access.flush()
     lines = [json.loads(line) for text in written for line in text.splitlines()]
     first, second = lines
     assert first["requestId"] == answer.headers["x-request-id"]
@@ -123,13 +123,13 @@ async def test_a_request_is_one_log_line_with_its_id_and_no_secret(caller, monke
 
 async def test_a_path_of_lone_surrogates_is_not_found(monkeypatch):
     written = []
-    monkeypatch.setattr(lean, "access", access_log.AccessLog(written.append))
+    monkeypatch.setattr(serving, "access", access_log.AccessLog(written.append))
     logs.access.setLevel(logging.INFO)
     try:
         sent, _ = await run([], path="/api/\ud800\n")
     finally:
         logs.access.setLevel(logging.NOTSET)
-        lean.access.flush()
+        serving.access.flush()
     assert sent[0]["status"] == 404
     assert len(written[0].splitlines()) == 1
 
