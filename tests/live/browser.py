@@ -18,11 +18,17 @@ from coordination import authority
 from coordination.core.messages import Acquire, Command, Release
 from coordination.core.model import Mode
 from coordination.wire import new_lease_id
+from intramedial.workspaces import tickets
+from intramedial.workspaces.models import Trial
 
 ALICE, BOB = "did:example:alice", "did:example:bob"
 EMPTY = "sha-256=:" + base64.b64encode(hashlib.sha256(b"").digest()).decode() + ":"
 
 Headers = list[tuple[bytes, bytes]]
+
+TRIAL_PATH = "/ws/prueba/"
+PATIENCE_S = 20.0  # of a test that waits for what comes at once, on however busy a machine
+UNAUTHENTICATED, NOT_FOUND = (4401, "unauthenticated"), (4404, "not_found")
 
 
 def bearer(key: str) -> Headers:
@@ -51,40 +57,40 @@ async def opened(
 ) -> AsyncIterator[WebsocketCommunicator]:
     """A socket that was accepted; closed afterwards."""
     client = socket(path, headers, protocols)
-    accepted, _ = await client.connect()
+    accepted, _ = await client.connect(PATIENCE_S)
     assert accepted
     try:
         yield client
     finally:
-        await client.disconnect()
+        await client.disconnect(timeout=PATIENCE_S)
 
 
-async def closing(client: WebsocketCommunicator, timeout_s: float = 5) -> tuple[int, str]:
+async def closing(client: WebsocketCommunicator, timeout_s: float = PATIENCE_S) -> tuple[int, str]:
     """With what code and reason the server closes; messages before that are passed over."""
     while True:
         message = await client.receive_output(timeout_s)
         if message["type"] == "websocket.close":
-            await client.wait()
+            await client.wait(PATIENCE_S)
             return message["code"], message.get("reason", "")
 
 
 async def refusal(path: str, headers: Headers, protocols: list[str] | None = None) -> tuple[int, str] | None:
     """With what code and reason a socket is refused; None if its handshake already is."""
     client = socket(path, headers, protocols)
-    accepted, _ = await client.connect()
+    accepted, _ = await client.connect(PATIENCE_S)
     if not accepted:
-        await client.wait()
+        await client.wait(PATIENCE_S)
         return None
-    message = await client.receive_output(5)
+    message = await client.receive_output(PATIENCE_S)
     assert message["type"] == "websocket.close", message
-    await client.wait()
+    await client.wait(PATIENCE_S)
     return message["code"], message["reason"]
 
 
 async def next_events(client: WebsocketCommunicator) -> dict[str, Any]:
     """The next events message that is more than a heartbeat."""
     while True:
-        message: dict[str, Any] = await client.receive_json_from(timeout=5)
+        message: dict[str, Any] = await client.receive_json_from(timeout=PATIENCE_S)
         assert message["type"] == "events", message
         if message["events"]:
             return message
@@ -116,3 +122,10 @@ def logged_in(user: Any) -> str:
     auth.login(request, user, "django.contrib.auth.backends.ModelBackend")
     request.session.save()
     return str(request.session.session_key)
+
+
+async def ticket_of(trial: Trial) -> list[str]:
+    """The subprotocols that a page with a fresh ticket offers."""
+    assert trial.workspace is not None
+    secret, _ = await sync_to_async(tickets.issue)(trial.workspace.public_id)
+    return ["intramedial", f"ticket.{secret}"]

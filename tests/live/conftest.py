@@ -1,23 +1,19 @@
-"""A hub on a loop whose time leaps, over the in-memory layer and a made-up workspace."""
+"""A loop whose time leaps; the door to live boards; those who may pass it."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from typing import Any
 
-import orjson
 import pytest
-from channels.layers import InMemoryChannelLayer
+from django.utils import timezone
 
-from coordination import wire
-from coordination.broadcast import Broadcaster
-from coordination.live.hub import Hub
-from coordination.live.room import Pace
-from coordination.live.socket import Socket
-from intramedial.identity.watching import Visitor
+from coordination import authority, consumers, queries
+from coordination.live import hub as hubs
+from intramedial.workspaces import tickets
+from intramedial.workspaces.models import Membership, Trial, Workspace
+from tests.live.browser import logged_in, new_user
 from tests.live.looptime import LeapingLoop
-
-WORKSPACE = "ws_test"
-EPOCH_MS = 1_700_000_000_000
 
 
 @pytest.fixture
@@ -27,106 +23,44 @@ def leap() -> Iterator[asyncio.Runner]:
         yield runner
 
 
-def now() -> str:
-    """The made-up authority's clock, which is the loop's."""
-    return wire.instant(EPOCH_MS + round(asyncio.get_running_loop().time() * 1000))
+@pytest.fixture
+async def door(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """The authority, and what tells and hears its decisions; with less patience, so that tests need none."""
+    monkeypatch.setattr(hubs, "RECHECK_S", 0.05)
+    monkeypatch.setattr(consumers, "RESYNC_EVERY_S", 0.1)
+    await asyncio.to_thread(authority.start)
+    consumers.start()
+    yield
+    await asyncio.to_thread(authority.stop)
+    await consumers.stop()
+    await asyncio.to_thread(queries.stop)
+    await asyncio.to_thread(tickets.threads.close)
 
 
-def event(
-    resource: str = "lock:a", kind: str = "granted", at: str | None = None, **more: Any
-) -> dict[str, Any]:
-    """An event as the authority tells it."""
-    return {"event": kind, "resource": resource, "actorDid": "did:example:a", "at": at or now(), **more}
+@pytest.fixture
+def at(workspace: Workspace) -> str:
+    """The address of the workspace's board."""
+    return f"/ws/espacios/{workspace.public_id}/"
 
 
-class World:
-    """What the made-up authority has decided: `truth` lists the resources of all events so far.
-
-    A read takes `read_s`; its picture is of the moment it begins.
-    """
-
-    def __init__(self) -> None:
-        self.truth: list[str] = []
-        self.deadlocks: list[dict[str, Any]] = []
-        self.reads: list[float] = []
-        self.deadlock_reads: list[float] = []
-        self.read_s = 0.0
-        self.fault: Exception | None = None
-
-    async def snapshot(self, workspace: str) -> dict[str, Any]:
-        self.reads.append(asyncio.get_running_loop().time())
-        seen, at = list(self.truth), now()
-        await asyncio.sleep(self.read_s)
-        if self.fault is not None:
-            raise self.fault
-        return {
-            "serverTime": at,
-            "holders": seen,
-            "queue": [],
-            "deadlocks": list(self.deadlocks),
-            "trust": {},
-        }
-
-    async def deadlock_list(self, workspace: str) -> dict[str, Any]:
-        self.deadlock_reads.append(asyncio.get_running_loop().time())
-        return {"serverTime": now(), "deadlocks": list(self.deadlocks)}
+@pytest.fixture
+async def member(workspace: Workspace) -> Any:
+    """A member of the workspace."""
+    user = await new_user(f"{workspace.public_id}@example.com")
+    await Membership.objects.acreate(workspace=workspace, user=user, role="viewer")
+    return user
 
 
-class Client:
-    """Takes what a socket is sent, with the loop's time of its arrival. `hold()` makes it stop reading."""
-
-    def __init__(self, hub: Hub, workspace: str = WORKSPACE, limit: int = 1000) -> None:
-        self.hub = hub
-        self.heard: list[tuple[float, dict[str, Any]]] = []
-        self.ended: list[str] = []
-        socket = hub.join(Visitor(workspace), limit, lambda problem: self.ended.append(problem.reason))
-        assert socket is not None
-        self.socket: Socket = socket
-        self.may_read = asyncio.Event()
-        self.may_read.set()
-        self.task = asyncio.create_task(self._read())
-
-    async def _read(self) -> None:
-        while True:
-            text = await self.socket.next()
-            await self.may_read.wait()
-            self.heard.append((asyncio.get_running_loop().time(), orjson.loads(text)))
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        return [message for _, message in self.heard]
-
-    @property
-    def kinds(self) -> list[str]:
-        return [message["type"] for message in self.messages]
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        return [event for message in self.messages for event in message.get("events", ())]
-
-    def leave(self) -> None:
-        self.task.cancel()
-        self.hub.leave(self.socket)
+@pytest.fixture
+async def session(member: Any) -> str:
+    """A session of the member's."""
+    return await logged_in(member)
 
 
-class Process:
-    """One process of the server: its voice and its hub, on a layer it may share with others."""
-
-    def __init__(self, world: World, layer: Any = None, pace: Pace | None = None) -> None:
-        self.world = world
-        self.voice = Broadcaster()
-        self.layer = layer or InMemoryChannelLayer()
-        self.ended: dict[Any, Any] = {}
-        self.hub = Hub(self.voice, self.layer, world.snapshot, world.deadlock_list, self.check, pace)
-        self.hub.start()
-
-    async def check(self, watchers: Any) -> dict[Any, Any]:
-        return self.ended
-
-    def decide(self, *events: dict[str, Any]) -> None:
-        """Commit, then tell."""
-        self.world.truth += [event["resource"] for event in events]
-        self.voice.publish(WORKSPACE, list(events))
-
-    def client(self) -> Client:
-        return Client(self.hub)
+@pytest.fixture
+async def trial(workspace: Workspace) -> Trial:
+    """A trial in force, for which the workspace is."""
+    ends = timezone.now() + timedelta(days=7)
+    return await Trial.objects.acreate(
+        did=f"did:example:{workspace.public_id}", workspace=workspace, calls_limit=35, expires_at=ends
+    )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.conftest import WORKSPACE, Client, Process, World, event
+from tests.live.world import WORKSPACE, Client, Process, World, event
 
 
 def test_snapshot_then_events(leap: asyncio.Runner) -> None:

@@ -1,0 +1,111 @@
+"""Who has to go: a socket does not outlive what it was opened with."""
+
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from coordination.live import hub as hubs
+from intramedial.workspaces import provision
+from intramedial.workspaces.models import ApiKey, Membership, Trial, Workspace
+from tests.live.browser import (
+    PATIENCE_S,
+    TRIAL_PATH,
+    UNAUTHENTICATED,
+    acquire,
+    bearer,
+    closing,
+    next_events,
+    opened,
+    page,
+    ticket_of,
+)
+
+RECHECK_S = hubs.RECHECK_S
+
+pytestmark = pytest.mark.usefixtures("door")
+
+
+@pytest.mark.parametrize(
+    ("lost", "how"),
+    [
+        ("revoked", UNAUTHENTICATED),
+        ("expired", UNAUTHENTICATED),
+        ("deleted", UNAUTHENTICATED),
+    ],
+)
+async def test_a_program_that_loses_its_key(
+    workspace: Workspace, at: str, api_key: str, lost: str, how: tuple[int, str]
+) -> None:
+    key = ApiKey.objects.filter(workspace=workspace)
+    async with opened(at, bearer(api_key)) as client:
+        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+        match lost:
+            case "revoked":
+                await key.aupdate(revoked_at=timezone.now())
+            case "expired":
+                await key.aupdate(expires_at=timezone.now())
+            case "deleted":
+                await workspace.adelete()
+        assert await closing(client) == how
+
+
+@pytest.mark.parametrize(
+    ("lost", "how"),
+    [
+        ("membership", (4403, "forbidden")),
+        ("session", UNAUTHENTICATED),
+        ("expired", UNAUTHENTICATED),
+        ("password", UNAUTHENTICATED),
+        ("account", UNAUTHENTICATED),
+    ],
+)
+async def test_a_member_that_loses_the_right(
+    at: str, member: Any, session: str, lost: str, how: tuple[int, str]
+) -> None:
+    async with opened(at, page(session)) as client:
+        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+        match lost:
+            case "membership":
+                await Membership.objects.filter(user=member).adelete()
+            case "session":
+                await Session.objects.filter(session_key=session).adelete()
+            case "expired":
+                await Session.objects.filter(session_key=session).aupdate(expire_date=timezone.now())
+            case "password":
+                await sync_to_async(member.set_password)("another")
+                await member.asave()
+            case "account":
+                member.is_active = False
+                await member.asave()
+        assert await closing(client) == how
+
+
+async def test_a_trial_that_ends(trial: Trial) -> None:
+    async with opened(TRIAL_PATH, [], await ticket_of(trial)) as client:
+        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+        await Trial.objects.filter(pk=trial.pk).aupdate(expires_at=timezone.now())
+        assert await closing(client) == (4401, "trial_expired")
+
+
+async def test_others_stay(workspace: Workspace, at: str, api_key: str, session: str) -> None:
+    other = await sync_to_async(provision.create_api_key)(workspace)
+    async with (
+        opened(at, bearer(api_key)) as kept,
+        opened(at, page(session)) as member,
+        opened(at, bearer(other.secret)) as client,
+    ):
+        await client.receive_json_from(timeout=PATIENCE_S)
+        await sync_to_async(provision.revoke_api_key)(other.prefix)
+        assert await closing(client) == UNAUTHENTICATED
+        await acquire(workspace.public_id, "lock:a")
+        for still in (kept, member):
+            assert (await still.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+            assert (await next_events(still))["events"][0]["resource"] == "lock:a"
+
+
+async def test_the_recheck_is_fast_enough() -> None:
+    """A key is believed for up to a second; a socket is closed within five of losing its own."""
+    assert RECHECK_S < hubs.CONFIRM_S < 5  # as they are outside of tests

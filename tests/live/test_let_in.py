@@ -1,0 +1,136 @@
+"""Who is let in to watch, and who is not."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.utils import timezone
+
+from intramedial.workspaces import provision
+from intramedial.workspaces.models import Ticket, Trial, Workspace
+from tests.live.browser import (
+    NOT_FOUND,
+    PATIENCE_S,
+    TRIAL_PATH,
+    UNAUTHENTICATED,
+    bearer,
+    opened,
+    page,
+    refusal,
+    socket,
+    ticket_of,
+)
+
+pytestmark = pytest.mark.usefixtures("door")
+
+
+async def test_without_credentials(at: str) -> None:
+    assert await refusal(at, page(None)) == UNAUTHENTICATED
+    assert await refusal(at, page("no-such-session")) == UNAUTHENTICATED
+    assert await refusal(at, bearer("")) == UNAUTHENTICATED
+    assert await refusal(at, bearer("imk_nonsense")) == UNAUTHENTICATED
+    assert await refusal(at, [(b"authorization", b"Basic YTpi")]) == UNAUTHENTICATED
+
+
+async def test_keys_not_in_force(workspace: Workspace, at: str, api_key: str) -> None:
+    expired = await sync_to_async(provision.create_api_key)(
+        workspace, expires_at=timezone.now() - timedelta(seconds=1)
+    )
+    revoked = await sync_to_async(provision.create_api_key)(workspace)
+    await sync_to_async(provision.revoke_api_key)(revoked.prefix)
+    assert await refusal(at, bearer(expired.secret)) == UNAUTHENTICATED
+    assert await refusal(at, bearer(revoked.secret)) == UNAUTHENTICATED
+
+
+async def test_a_foreign_workspace_is_as_unknown(api_key: str, session: str) -> None:
+    foreign = await sync_to_async(provision.create_workspace)("foreign")
+    for name in (foreign.public_id, "ws_unknown", "ws_%00", "..", "x" * 2000, "ws_😀"):
+        assert await refusal(f"/ws/espacios/{name}/", bearer(api_key)) == NOT_FOUND
+        assert await refusal(f"/ws/espacios/{name}/", page(session)) == NOT_FOUND
+
+
+async def test_a_cookie_counts_for_nothing_beside_a_key(at: str, session: str) -> None:
+    assert await refusal(at, [*page(session), *bearer("imk_nonsense")]) == UNAUTHENTICATED
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        None,
+        "",
+        "null",
+        "https://evil.example",
+        "http://127.0.0.1:8001",
+        "http://127.0.0.1",
+        "http://127.0.0.1:8000.evil.example",
+        "http://evil.example/http://127.0.0.1:8000",
+    ],
+)
+async def test_a_session_from_another_sites_page_is_no_socket(
+    at: str, session: str, origin: str | None
+) -> None:
+    assert await refusal(at, page(session, origin)) is None
+
+
+async def test_a_name_rebound_to_this_machine_is_another_site(at: str, session: str) -> None:
+    headers = [(b"host", b"evil.example:8000"), *page(session, "http://evil.example:8000")[1:]]
+    assert await refusal(at, headers) is None
+
+
+async def test_a_ticket_is_good_once(trial: Trial) -> None:
+    protocols = await ticket_of(trial)
+    async with opened(TRIAL_PATH, page(None), protocols) as client:
+        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    assert await refusal(TRIAL_PATH, page(None), protocols) == UNAUTHENTICATED
+
+
+async def test_a_ticket_of_two_sockets_at_once_is_one_sockets(trial: Trial) -> None:
+    protocols = await ticket_of(trial)
+    clients = [socket(TRIAL_PATH, page(None), protocols) for _ in range(5)]
+    await asyncio.gather(*(client.connect(PATIENCE_S) for client in clients))
+    first = [await client.receive_output(PATIENCE_S) for client in clients]
+    assert [message["type"] for message in first].count("websocket.send") == 1
+    await asyncio.gather(
+        *(client.disconnect(timeout=PATIENCE_S) for client in clients), return_exceptions=True
+    )
+
+
+@pytest.mark.parametrize("protocols", [[], ["intramedial"], ["ticket."], ["ticket.x"], ["ticket.ñ\udcff"]])
+async def test_no_ticket(protocols: list[str]) -> None:
+    assert await refusal(TRIAL_PATH, page(None), protocols) == UNAUTHENTICATED
+
+
+async def test_a_ticket_that_comes_late_or_from_another_site(trial: Trial) -> None:
+    protocols = await ticket_of(trial)
+    assert await refusal(TRIAL_PATH, page(None, "https://evil.example"), protocols) is None
+    await Ticket.objects.aupdate(expires_at=timezone.now())
+    assert await refusal(TRIAL_PATH, page(None), protocols) == UNAUTHENTICATED
+
+
+async def test_a_trial_that_is_over(trial: Trial) -> None:
+    protocols = await ticket_of(trial)
+    await Trial.objects.filter(pk=trial.pk).aupdate(expires_at=timezone.now())
+    assert await refusal(TRIAL_PATH, page(None), protocols) == (4401, "trial_expired")
+
+
+async def test_limits(at: str, api_key: str, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "WORKSPACE_SOCKETS", 2)
+    async with opened(at, bearer(api_key)):
+        async with opened(at, bearer(api_key)):
+            assert await refusal(at, bearer(api_key)) == (4429, "rate_limited")
+        async with opened(at, bearer(api_key)) as client:
+            assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    protocols = [await ticket_of(trial) for _ in range(4)]
+    async with (
+        opened(TRIAL_PATH, [], protocols[0]),
+        opened(TRIAL_PATH, [], protocols[1]),
+        opened(TRIAL_PATH, [], protocols[2]),
+    ):
+        assert await refusal(TRIAL_PATH, [], protocols[3]) == (4429, "rate_limited")
+
+
+async def test_no_such_address(at: str) -> None:
+    assert await refusal("/ws/", page(None)) is None
+    assert await refusal(at + "more/", page(None)) is None

@@ -1,0 +1,121 @@
+"""What a live socket is told, with the real authority behind it."""
+
+import asyncio
+import json
+
+import pytest
+
+from coordination import consumers, queries
+from intramedial.workspaces.models import Trial, Workspace
+from tests.live.browser import (
+    ALICE,
+    BOB,
+    PATIENCE_S,
+    TRIAL_PATH,
+    acquire,
+    bearer,
+    next_events,
+    opened,
+    page,
+    release,
+    socket,
+    ticket_of,
+)
+
+RESYNC_EVERY_S = consumers.RESYNC_EVERY_S
+
+pytestmark = pytest.mark.usefixtures("door")
+
+
+async def test_a_program_sees_what_is_decided(workspace: Workspace, at: str, api_key: str) -> None:
+    await acquire(workspace.public_id, "lock:before")
+    async with opened(at, bearer(api_key)) as client:
+        snapshot = await client.receive_json_from(timeout=PATIENCE_S)
+        assert (snapshot["type"], snapshot["seq"]) == ("snapshot", 1)
+        assert set(snapshot) == {
+            *("type", "seq", "serverTime", "holders", "queue", "deadlocks", "trust", "counters")
+        }
+        (held,) = snapshot["holders"]
+        assert (held["resource"], held["holder"], held["fencingToken"]) == ("lock:before", ALICE, 1)
+        assert "lse_" not in json.dumps(snapshot)
+        picture = await queries.picture(workspace.public_id)
+        assert snapshot["holders"] == picture["holders"]
+
+        granted = await acquire(workspace.public_id, "lock:a")
+        message = await next_events(client)
+        (told,) = message["events"]
+        assert message["seq"] == 2
+        assert (told["event"], told["resource"], told["actorDid"]) == ("granted", "lock:a", ALICE)
+        assert told["fencingToken"] == granted.lease.token
+        assert "lse_" not in json.dumps(message)
+
+        await acquire(workspace.public_id, "lock:a", BOB)
+        await release(workspace.public_id, "lock:a")
+        kinds: list[str] = []
+        while "offered" not in kinds:
+            message = await next_events(client)
+            kinds += [told["event"] for told in message["events"]]
+        assert kinds == ["queued", "released", "offered"]
+
+
+async def test_a_deadlock_is_told_and_so_is_its_end(workspace: Workspace, at: str, api_key: str) -> None:
+    name = workspace.public_id
+    async with opened(at, bearer(api_key)) as client:
+        await client.receive_json_from(timeout=PATIENCE_S)
+        await acquire(name, "lock:a", ALICE)
+        await acquire(name, "lock:b", BOB)
+        await acquire(name, "lock:b", ALICE)
+        await acquire(name, "lock:a", BOB)
+        message = await next_events(client)
+        while "deadlock" not in [told["event"] for told in message["events"]]:
+            message = await next_events(client)
+        (pair,) = message["deadlocks"]
+        assert pair == (await queries.picture(name))["deadlocks"][0]
+        assert (pair["agents"], pair["resources"]) == ([BOB, ALICE], ["lock:a", "lock:b"])
+        await release(name, "lock:a", ALICE)
+        while message.get("deadlocks") != []:
+            message = await client.receive_json_from(timeout=PATIENCE_S)
+        assert (await queries.picture(name))["deadlocks"] == []
+
+
+async def test_a_member_sees_the_board(at: str, session: str) -> None:
+    async with opened(at, page(session)) as client:
+        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+
+
+async def test_a_page_served_by_another_name_of_this_machine(at: str, session: str) -> None:
+    headers = [(b"host", b"localhost:8000"), *page(session, "http://localhost:8000")[1:]]
+    async with opened(at, headers) as client:
+        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+
+
+async def test_a_visitor_sees_the_trial(trial: Trial, workspace: Workspace) -> None:
+    client = socket(TRIAL_PATH, page(None), await ticket_of(trial))
+    assert await client.connect(PATIENCE_S) == (True, "intramedial")
+    assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    await acquire(workspace.public_id, "lock:a")
+    assert (await next_events(client))["events"][0]["event"] == "granted"
+    await client.disconnect(timeout=PATIENCE_S)
+
+
+async def test_a_program_with_a_ticket_has_no_origin(trial: Trial) -> None:
+    async with opened(TRIAL_PATH, [], await ticket_of(trial)) as client:
+        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+
+
+async def test_resync_is_answered_once_a_second(
+    at: str, api_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert RESYNC_EVERY_S == 1
+    monkeypatch.setattr(consumers, "RESYNC_EVERY_S", 0.4)
+    async with opened(at, bearer(api_key)) as client:
+        await client.receive_json_from(timeout=PATIENCE_S)
+        began = asyncio.get_running_loop().time()
+        for _ in range(5):
+            await client.send_json_to({"type": "resync"})
+        again = await client.receive_json_from(timeout=PATIENCE_S)
+        assert (again["type"], again["seq"]) == ("snapshot", 2)
+        assert asyncio.get_running_loop().time() - began >= 0.3
+        assert await client.receive_nothing(0.6)
+        await client.send_json_to({"type": "resync"})
+        assert (await client.receive_json_from(timeout=PATIENCE_S))["seq"] == 3

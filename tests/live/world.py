@@ -1,0 +1,158 @@
+"""A process of the server on a made-up workspace: its voice and hub, and clients that hear it."""
+
+import asyncio
+from typing import Any
+
+import orjson
+from channels.layers import InMemoryChannelLayer
+
+from coordination import wire
+from coordination.broadcast import Broadcaster
+from coordination.live.hub import Hub
+from coordination.live.room import Pace
+from coordination.live.socket import Socket
+from intramedial.identity.watching import Visitor
+
+WORKSPACE = "ws_test"
+EPOCH_MS = 1_700_000_000_000
+
+
+def now() -> str:
+    """The made-up authority's clock, which is the loop's."""
+    return wire.instant(EPOCH_MS + round(asyncio.get_running_loop().time() * 1000))
+
+
+def event(
+    resource: str = "lock:a", kind: str = "granted", at: str | None = None, **more: Any
+) -> dict[str, Any]:
+    """An event as the authority tells it."""
+    return {"event": kind, "resource": resource, "actorDid": "did:example:a", "at": at or now(), **more}
+
+
+class World:
+    """What the made-up authority has decided: `truth` lists the resources of all events so far.
+
+    A read takes `read_s`; its picture is of the moment it begins.
+    """
+
+    def __init__(self) -> None:
+        self.truth: list[str] = []
+        self.deadlocks: list[dict[str, Any]] = []
+        self.reads: list[float] = []
+        self.deadlock_reads: list[float] = []
+        self.read_s = 0.0
+        self.fault: Exception | None = None
+
+    async def snapshot(self, workspace: str) -> dict[str, Any]:
+        self.reads.append(asyncio.get_running_loop().time())
+        seen, at = list(self.truth), now()
+        await asyncio.sleep(self.read_s)
+        if self.fault is not None:
+            raise self.fault
+        return {
+            "serverTime": at,
+            "holders": seen,
+            "queue": [],
+            "deadlocks": list(self.deadlocks),
+            "trust": {},
+        }
+
+    async def deadlock_list(self, workspace: str) -> dict[str, Any]:
+        self.deadlock_reads.append(asyncio.get_running_loop().time())
+        return {"serverTime": now(), "deadlocks": list(self.deadlocks)}
+
+
+class Client:
+    """Takes what a socket is sent, with the loop's time of its arrival. `hold()` makes it stop reading."""
+
+    def __init__(self, hub: Hub, workspace: str = WORKSPACE, limit: int = 1000) -> None:
+        self.hub = hub
+        self.heard: list[tuple[float, dict[str, Any]]] = []
+        self.ended: list[str] = []
+        socket = hub.join(Visitor(workspace), limit, lambda problem: self.ended.append(problem.reason))
+        assert socket is not None
+        self.socket: Socket = socket
+        self.may_read = asyncio.Event()
+        self.may_read.set()
+        self.task = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        while True:
+            text = await self.socket.next()
+            await self.may_read.wait()
+            self.heard.append((asyncio.get_running_loop().time(), orjson.loads(text)))
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return [message for _, message in self.heard]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [message["type"] for message in self.messages]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [event for message in self.messages for event in message.get("events", ())]
+
+    def leave(self) -> None:
+        self.task.cancel()
+        self.hub.leave(self.socket)
+
+
+class Process:
+    """One process of the server: its voice and its hub, on a layer it may share with others."""
+
+    def __init__(self, world: World, layer: Any = None, pace: Pace | None = None) -> None:
+        self.world = world
+        self.voice = Broadcaster()
+        self.layer = layer or InMemoryChannelLayer()
+        self.ended: dict[Any, Any] = {}
+        self.hub = Hub(self.voice, self.layer, world.snapshot, world.deadlock_list, self.check, pace)
+        self.hub.start()
+
+    async def check(self, watchers: Any) -> dict[Any, Any]:
+        return self.ended
+
+    def decide(self, *events: dict[str, Any]) -> None:
+        """Commit, then tell."""
+        self.world.truth += [event["resource"] for event in events]
+        self.voice.publish(WORKSPACE, list(events))
+
+    def client(self) -> Client:
+        return Client(self.hub)
+
+
+class LossyLayer(InMemoryChannelLayer):
+    """A layer of several processes that can lose, fail and hold back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lose = 0
+        self.fault: Exception | None = None
+        self.delays: dict[str, float] = {}
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        if self.fault is not None:
+            raise self.fault
+        if self.lose and message["type"] == "live.events":
+            self.lose -= 1
+            return
+        if message["type"] == "live.events":
+            await asyncio.sleep(self.delays.get(message["publisher"], 0.0))
+        await super().group_send(group, message)
+
+    async def group_add(self, group: str, channel: str) -> None:
+        if self.fault is not None:
+            raise self.fault
+        await super().group_add(group, channel)
+
+
+async def started(*processes: Process) -> None:
+    for process in processes:
+        await process.hub.ready.wait()
+    await asyncio.sleep(2.1)  # everyone has heard everyone's beat
+
+
+async def stopped(*processes: Process) -> None:
+    for process in processes:
+        await process.hub.stop()
