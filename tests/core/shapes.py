@@ -109,6 +109,15 @@ def shape_of(resource: Resource) -> Shape:
     )
 
 
+@cache
+def renamed(shape: Shape, names: tuple[int, ...]) -> Shape:
+    """The same shape with agent n called names[n]."""
+    return Shape(
+        tuple((names[agent], shared) for agent, shared in shape.holders),
+        tuple(place._replace(agent=names[place.agent]) for place in shape.queue),
+    )
+
+
 def endings(shape: Shape) -> Iterator[Ending]:
     """Everything that can end at one instant. Offers that began together lapse together, the oldest first; a
     wait that has been asked for since a standing offer began cannot have run out."""
