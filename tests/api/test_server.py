@@ -6,11 +6,33 @@ import sqlite3
 import time
 
 import httpx
+import psycopg
+import pytest
 
 from tests.api.client import LEASE, WAIT, did
 
 A, B = did("a"), did("b")
 PATIENCE_S = 20
+
+
+@pytest.fixture
+def start(request, live_server_process):
+    """`start(**env)`: a server over the kind of database that this run is about, its own and empty."""
+    if request.config.getoption("database") == "sqlite":
+        return live_server_process
+    url = request.getfixturevalue("postgres_url")
+    return lambda **env: live_server_process(DATABASE_URL=url, **env)
+
+
+def leases(server):
+    """How many leases there are, by the authority's table and not by the service."""
+    url = server.env.get("DATABASE_URL")
+    path = f"file:{server.data_dir / 'leases.sqlite3'}?mode=ro"
+    connection = psycopg.connect(url) if url else sqlite3.connect(path, uri=True)
+    try:
+        return len(connection.execute("SELECT * FROM lease_lease").fetchall())
+    finally:
+        connection.close()
 
 
 def client(server, **options):
@@ -29,24 +51,22 @@ def until(condition):
         time.sleep(0.02)
 
 
-def test_the_alarm_reclaims_what_a_crashed_holder_left(live_server_process):
-    """Nobody asks anything meanwhile: the lease is looked for in the file, not through the service."""
-    server = live_server_process(INTRAMEDIAL_LEASE_TTL_MS="300", INTRAMEDIAL_OFFER_MS="10000")
-    leases = sqlite3.connect(f"file:{server.data_dir / 'leases.sqlite3'}?mode=ro", uri=True)
+def test_the_alarm_reclaims_what_a_crashed_holder_left(start):
+    """Nobody asks anything meanwhile: the lease is looked for in the table, not through the service."""
+    server = start(INTRAMEDIAL_LEASE_TTL_MS="300", INTRAMEDIAL_OFFER_MS="10000")
     with client(server) as api:
         assert ask(api, "lock:a", A).status_code == 200
         assert ask(api, "lock:a", B).json()["position"] == 1
-        until(lambda: not leases.execute("SELECT * FROM lease_lease").fetchall())
+        until(lambda: leases(server) == 0)
         trust = api.get("/api/v1/acp/agents", params={"did": A}).json()["trust"]
         assert trust == {"score": 45.0, "releases": 0, "expiries": 1}
         (wait,) = api.get(WAIT).json()["queue"]
         assert (wait["actorDid"], "offeredUntil" in wait) == (B, True)
         assert ask(api, "lock:a", B).json()["lease"]["fencingToken"] == 2
-    leases.close()
 
 
-def test_after_kill_9_leases_are_held_and_tokens_go_on(live_server_process):
-    server = live_server_process()
+def test_after_kill_9_leases_are_held_and_tokens_go_on(start):
+    server = start()
     with client(server) as api:
         first = ask(api, "lock:a", A).json()["lease"]
         ask(api, "lock:b", A)
@@ -61,8 +81,8 @@ def test_after_kill_9_leases_are_held_and_tokens_go_on(live_server_process):
         assert ask(api, "lock:b", B).json()["lease"]["fencingToken"] == 2
 
 
-def test_connections_bodies_and_the_log(live_server_process):
-    server = live_server_process(INTRAMEDIAL_LOG_LEVEL="INFO")
+def test_connections_bodies_and_the_log(start):
+    server = start(INTRAMEDIAL_LOG_LEVEL="INFO")
     with client(server) as api:
         answer = ask(api, "lock:a", A)
         assert answer.status_code == 200
@@ -85,8 +105,8 @@ def test_connections_bodies_and_the_log(live_server_process):
     assert server.secrets["apiKey"] not in server.log
 
 
-def test_an_endless_body_is_cut_off(live_server_process):
-    server = live_server_process()
+def test_an_endless_body_is_cut_off(start):
+    server = start()
     chunk = b"400\r\n" + b"x" * 1024 + b"\r\n"
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE_S) as stream:
         head = f"POST {LEASE} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
