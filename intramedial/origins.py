@@ -1,13 +1,24 @@
-"""Which pages a request may come from."""
+"""Which pages a request may come from, and to which hosts."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http.request import validate_host
+from django.http.request import split_domain_port, validate_host
 
 from intramedial.identity.signatures import origin
 from intramedial.problems import Problem
+
+
+def require_host(headers: Mapping[str, str]) -> None:
+    """Problem (421, `forbidden`) for a request to a host that is none of ours, such as a name that a page of
+    another site has had rebound to this machine.
+    """
+    name, _ = split_domain_port(headers.get("host", ""))
+    if not validate_host(name, settings.ALLOWED_HOSTS):
+        problem = Problem("forbidden", f"This service answers at {settings.BASE_URL} and not at this host.")
+        problem.status, problem.title = 421, "Misdirected request"
+        raise problem
 
 
 def require_same_origin(headers: Mapping[str, str]) -> None:

@@ -15,6 +15,7 @@ from ninja.operation import Operation
 from pydantic import BaseModel, ValidationError
 
 from intramedial.calls import Call, Credentials, Reply
+from intramedial.identity.principal import Principal
 from intramedial.problems import Problem
 from intramedial.strict_json import MalformedJson, parse_object
 
@@ -33,21 +34,21 @@ class Route:
     async def run(self, call: Call) -> Reply:
         """The operation's answer. Problem for a body or query that is not valid (400, 422)."""
         if self.body is not None:
-            return await self.operation.view_func(call, self._read(self.body, _json(call), call))
+            return await self.operation.view_func(call, validated(self.body, _json(call), call.principal))
         if self.query is not None:
             return await self.operation.view_func(
-                call, self._read(self.query, _query(call.parts.query), call)
+                call, validated(self.query, _query(call.parts.query), call.principal)
             )
         return await self.operation.view_func(call)
 
-    @staticmethod
-    def _read(shape: type[BaseModel], given: dict[str, Any], call: Call) -> BaseModel:
-        principal = call.principal
-        context = principal.semantic_classes if principal is not None else None
-        try:
-            return shape.__pydantic_validator__.validate_python(given, context=context)
-        except ValidationError as error:
-            raise invalid(*_faults(error)) from None
+
+def validated(shape: type[BaseModel], given: dict[str, Any], caller: Principal | None) -> Any:
+    """What is given as `shape`, by the semantic classes of the caller's workspace. Problem (422) if not."""
+    context = caller.semantic_classes if caller is not None else None
+    try:
+        return shape.__pydantic_validator__.validate_python(given, context=context)
+    except ValidationError as error:
+        raise invalid(*_faults(error)) from None
 
 
 def table(api: NinjaAPI) -> dict[str, dict[str, Route]]:

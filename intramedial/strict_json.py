@@ -26,6 +26,14 @@ def parse_object(body: bytes, max_depth: int) -> dict[str, Any]:
 
     Raises MalformedJson. Whole numbers of more than 64 bits become floats.
     """
+    value = parse(body, max_depth)
+    if not isinstance(value, dict):
+        raise MalformedJson("The body must be a JSON object.")
+    return value
+
+
+def parse(body: bytes, max_depth: int) -> Any:
+    """The JSON value that `body` is; see `parse_object`."""
     if not body:
         raise MalformedJson("The body is empty; it must be a JSON object.")
     try:
@@ -36,10 +44,10 @@ def parse_object(body: bytes, max_depth: int) -> dict[str, Any]:
     skeleton = _STRING.sub(b"", body)
     if skeleton.count(b"{") + skeleton.count(b"[") > max_depth and _depth(skeleton) > max_depth:
         raise MalformedJson(f"The body is nested more than {max_depth} deep.")
-    if not isinstance(value, dict):
-        raise MalformedJson("The body must be a JSON object.")
     names = skeleton.count(b":")
-    if names != len(value) and names != _count_names(value):
+    # Most bodies are one object without another inside, which needs no walk.
+    flat = isinstance(value, dict) and names == len(value)
+    if not flat and names != _count_names(value):
         raise MalformedJson("The body has an object with the same name twice.")
     return value
 
