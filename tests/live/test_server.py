@@ -54,6 +54,11 @@ async def told(client: ClientConnection, within_s: float = 5) -> dict[str, Any]:
                 return message
 
 
+def shown(message: dict[str, Any]) -> set[str]:
+    """The resources that a message speaks of."""
+    return {told["resource"] for told in (*message.get("holders", ()), *message.get("events", ()))}
+
+
 async def code_of(client: connect) -> int:
     """The code with which the server closes."""
     async with client as connection:
@@ -189,7 +194,7 @@ async def hears_of(client: ClientConnection, resource: str) -> None:
     """Read until an event names the resource."""
     while True:
         message = orjson.loads(await client.recv())
-        if resource in [event["resource"] for event in message.get("events", ())]:
+        if message["type"] == "events" and resource in shown(message):
             return
 
 
@@ -212,7 +217,7 @@ async def test_two_servers_show_the_same_board_and_survive_the_loss_of_redis(
         delayed = await told(client, 15)
         assert (delayed["type"], delayed["delayed"]) == ("snapshot", True)
         assert (await lease(there, "lock:meanwhile", key)).status_code == 200
-        while "lock:meanwhile" not in [held["resource"] for held in delayed["holders"]]:
+        while "lock:meanwhile" not in shown(delayed):
             delayed = await told(client, 15)
 
         await asyncio.to_thread(redis_server.start)
@@ -221,5 +226,5 @@ async def test_two_servers_show_the_same_board_and_survive_the_loss_of_redis(
             message = await told(client, 30)
         assert message["type"] == "snapshot"
         assert (await lease(there, "lock:after", key)).status_code == 200
-        while "lock:after" not in [event["resource"] for event in message.get("events", ())]:
+        while "lock:after" not in shown(message):
             message = await told(client, 15)
