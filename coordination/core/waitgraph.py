@@ -6,12 +6,11 @@ conflicting waiter ahead of it. All walks are iterative: a chain may be as long 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .messages import Step
 from .model import Mode, Resource, Wait
-from .world import World
+from .world import Edge, World
 
 # How an agent was reached: from whom, and through which resource that one waits.
 _Came = dict[str, tuple[str, str]]
@@ -49,19 +48,27 @@ def is_free(resource: Resource, agent: str, mode: Mode) -> bool:
     return next(blockers(resource, agent, mode), None) is None
 
 
-def edges(world: World, agent: str) -> Iterator[tuple[str, str]]:
+def edges(world: World, agent: str) -> Sequence[Edge]:
     """`(the agent waited for, the resource waited for)`, one for each edge that leaves `agent`."""
-    for resource, _ in world.waits_of(agent):
-        for blocker in _edges_of(world, resource)[agent]:
-            yield blocker, resource.name
+    names = world.waiting.get(agent)
+    if names is None:
+        return ()
+    if len(names) == 1:
+        (name,) = names
+        return _edges_of(world, world.resources[name])[agent]
+    return [edge for resource, _ in world.waits_of(agent) for edge in _edges_of(world, resource)[agent]]
 
 
-def _edges_of(world: World, resource: Resource) -> dict[str, tuple[str, ...]]:
-    """Whom each waiter of a resource waits for; worked out once as long as the resource stays what it is."""
-    known = world.edges.get(resource.name)
+def _edges_of(world: World, resource: Resource) -> dict[str, tuple[Edge, ...]]:
+    """The edges of each waiter of a resource; worked out once as long as the resource stays what it is."""
+    name = resource.name
+    known = world.edges.get(name)
     if known is None or known[0] is not resource:
-        found = {wait.agent: tuple(blockers(resource, wait.agent, wait.mode)) for wait in resource.queue}
-        known = world.edges[resource.name] = (resource, found)
+        found = {
+            wait.agent: tuple((blocker, name) for blocker in blockers(resource, wait.agent, wait.mode))
+            for wait in resource.queue
+        }
+        known = world.edges[name] = (resource, found)
     return known[1]
 
 
@@ -92,9 +99,8 @@ def cycle_through(world: World, resource: Resource, agent: str, blocker: str) ->
 def _walk(world: World, sources: list[str], target: str) -> tuple[Step, ...]:
     """The shortest chain of waits from one of `sources` to `target`, one step an agent; empty if none."""
     came: _Came = dict.fromkeys(sources, ("", ""))
-    frontier = deque(came)
-    while frontier:
-        agent = frontier.popleft()
+    frontier = list(came)
+    for agent in frontier:  # grows as it is walked: breadth first
         for neighbour, through in edges(world, agent):
             if neighbour == target:
                 return _chain(came, agent, through)
@@ -117,7 +123,7 @@ def has_cycle(world: World) -> bool:
     """Whether the whole graph has a cycle. Never true after a decision; tests and simulations assert it."""
     done: set[str] = set()
     for root in world.waiting:
-        path: dict[str, Iterator[tuple[str, str]]] = {root: edges(world, root)}
+        path: dict[str, Iterator[Edge]] = {root: iter(edges(world, root))}
         while path:
             agent, rest = next(reversed(path.items()))
             step = next(rest, None)
@@ -127,5 +133,5 @@ def has_cycle(world: World) -> bool:
             elif step[0] in path:
                 return True
             elif step[0] not in done:
-                path[step[0]] = edges(world, step[0])
+                path[step[0]] = iter(edges(world, step[0]))
     return False

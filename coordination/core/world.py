@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from .messages import Event
 from .model import Agent, Outage, Resource, Rules, Wait
 
-# The agents that each waiter of a resource waits for, as long as the resource is this very value.
-Edges = tuple[Resource, dict[str, tuple[str, ...]]]
+Edge = tuple[str, str]  # the agent waited for, the resource waited for
+# The edges of each waiter of a resource, as long as the resource is this very value.
+Edges = tuple[Resource, dict[str, tuple[Edge, ...]]]
 
 
 @dataclass(slots=True)
