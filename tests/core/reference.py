@@ -130,8 +130,9 @@ class Reference:
 
     def deadlock(self, resource: str, agent: str, mode: str) -> dict | None:
         """The refusal by deadlock that this request deserves, its `cycles` being all acceptable chains.
-        Holders come before waiters, then the shortest cycle, then grant order or queue order."""
-        holding = {h["agent"] for h in self.holders.get(resource, [])}
+        Those that block as holders come before those that block as waiters (a reader that waits to write
+        blocks another reader by its wait alone); then the shortest cycle, then grant or queue order."""
+        holding = self.blocking_holders(resource, agent, mode)
         candidates = []
         for order, blocker in enumerate(self.blockers(resource, agent, mode)):
             cycles = self.cycles(resource, agent, blocker)
