@@ -9,7 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from coordination.core.model import Mode
 from coordination.core.names import MAX_NAME, normal_name, parse_resource
-from intramedial.schemas import Absent, Did, Instant, Receipt, Shape
+from coordination.examples import EXAMPLES
+from intramedial.schemas import Absent, Did, Instant, Receipt, Shape, example
 
 MAX_PAGE = 500
 MAX_LEASE_ID = 256
@@ -52,12 +53,16 @@ Score = Annotated[float, Field(ge=0, le=100, description="0.0 … 100.0, exact t
 class LeaseRequest(Shape):
     """Unknown members are ignored; above all, no caller chooses how long a lease lasts (`ttlMs`)."""
 
+    model_config = example(EXAMPLES["LeaseRequest"])
+
     resource: RequestedResource
     actor_did: Did
 
 
 class ReleaseRequest(Shape):
     """With a `leaseId`, only that very lease is released; without it, whatever the agent holds there."""
+
+    model_config = example(EXAMPLES["ReleaseRequest"])
 
     resource: RequestedResource
     actor_did: Did
@@ -111,6 +116,8 @@ class Lease(Shape):
 class LeaseGranted(Shape):
     """The agent holds the resource until `expiresAt`."""
 
+    model_config = example(EXAMPLES["LeaseGranted"])
+
     ok: Literal[True]
     lease: Lease
     receipt: Receipt | None = Field(description="null should signing ever fail: the lease stands.")
@@ -125,6 +132,8 @@ class Stampede(Shape):
 
 class LeaseHeld(Shape):
     """Refused: another agent holds the resource, waits ahead, or is being offered it."""
+
+    model_config = example(EXAMPLES["LeaseHeld"])
 
     ok: Literal[False]
     reason: Literal["lease_held"]
@@ -148,6 +157,8 @@ class Step(Shape):
 
 class Deadlock(Shape):
     """Refused and not queued: waiting would have closed a cycle. Release something first."""
+
+    model_config = example(EXAMPLES["Deadlock"])
 
     ok: Literal[False]
     reason: Literal["deadlock"]
@@ -178,6 +189,8 @@ class TrustMove(Shape):
 class LeaseReleased(Shape):
     """The lease has ended; the next waiter is offered the resource."""
 
+    model_config = example(EXAMPLES["LeaseReleased"])
+
     ok: Literal[True]
     released: ReleasedLease
     trust: TrustMove
@@ -187,6 +200,8 @@ class LeaseReleased(Shape):
 class NotReleased(Shape):
     """Refused, and nothing has changed."""
 
+    model_config = example(EXAMPLES["NotReleased"])
+
     ok: Literal[False]
     reason: Literal["stale_lease", "not_held"]
     holder: Did = Absent(description="Another agent that holds it, if one does.")
@@ -195,6 +210,8 @@ class NotReleased(Shape):
 
 class Withdrawn(Shape):
     """Whether there was a place in the queue, or a remembered deadlock, to give up."""
+
+    model_config = example(EXAMPLES["Withdrawn"])
 
     ok: Literal[True]
     withdrawn: bool
@@ -238,6 +255,8 @@ class DeadlockPair(Shape):
 class Picture(Shape):
     """Holders, queues in order and deadlocks, at `serverTime`."""
 
+    model_config = example(EXAMPLES["Picture"])
+
     ok: Literal[True]
     server_time: Instant
     holders: list[Holding]
@@ -256,6 +275,8 @@ class Trust(Shape):
 
 class Agent(Shape):
     """An agent that has acquired or waited in this workspace."""
+
+    model_config = example(EXAMPLES["Agent"])
 
     did: Did
     trust: Trust

@@ -15,9 +15,9 @@ from pydantic import Field
 from intramedial import logs
 from intramedial.calls import Call, Reply
 from intramedial.identity.threads import DatabaseThreads
-from intramedial.problems import Problem, problem_body
+from intramedial.problems import REASONS, Problem, problem_body
 from intramedial.schemas import Problem as ProblemShape
-from intramedial.schemas import Shape
+from intramedial.schemas import Shape, example
 
 CHECK_WITHIN_S = 2.0
 REMEMBERED_S = 0.5
@@ -45,6 +45,18 @@ class Ready(Shape):
 class NotReady(ProblemShape):
     """Something needed for a lease does not answer."""
 
+    model_config = example(
+        {
+            "type": "https://api.intramedial.com/errores/authority_unavailable",
+            "title": REASONS["authority_unavailable"][1],
+            "status": 503,
+            "detail": "Not answering: authority.",
+            "ok": False,
+            "reason": "authority_unavailable",
+            "requestId": "req_0f3a5c7e9b1d2f4a6c8e0b2d",
+            "parts": {"authority": "failed", "accounts": "ok", "ledger": "ok"},
+        }
+    )
     parts: dict[str, State]
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -20,6 +20,11 @@ class Shape(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, strict=True, frozen=True, extra="ignore")
 
 
+def example(*examples: dict[str, Any]) -> ConfigDict:
+    """A shape's configuration that shows these examples of it."""
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
+
 Did = Annotated[
     str,
     AfterValidator(check_did),
@@ -32,7 +37,11 @@ Did = Annotated[
 
 Instant = Annotated[
     datetime,
-    Field(description="RFC 3339, UTC, with milliseconds.", examples=["2026-01-31T10:00:00.000Z"]),
+    Field(
+        description="RFC 3339, UTC, with milliseconds.",
+        examples=["2026-01-31T10:00:00.000Z"],
+        json_schema_extra={"pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"},
+    ),
 ]
 
 Workspace = Annotated[str, Field(description="A workspace's id.", examples=["ws_4f8Zk2VhQ9sT1xYbN7mC3d"])]
@@ -50,6 +59,18 @@ class Fault(Shape):
 
 class Problem(Shape):
     """An error (RFC 9457). `ok` is in every answer that can be asked for, so one test serves for all."""
+
+    model_config = example(
+        {
+            "type": "https://api.intramedial.com/errores/actor_mismatch",
+            "title": problems.REASONS["actor_mismatch"][1],
+            "status": 403,
+            "detail": "These credentials can only act for did:web:ana.example.",
+            "ok": False,
+            "reason": "actor_mismatch",
+            "requestId": "req_0f3a5c7e9b1d2f4a6c8e0b2d",
+        }
+    )
 
     type: str = Field(description="A page that explains the reason.")
     title: str

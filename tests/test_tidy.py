@@ -60,7 +60,8 @@ MAY_IMPORT = {
         for part in AUTHORITY
     },
     # Shells: never models or store, never one another.
-    "coordination/schemas.py": (*VALUES, *PLATFORM),
+    "coordination/examples.py": (),
+    "coordination/schemas.py": (*VALUES, "coordination.examples", *PLATFORM),
     "coordination/deciding.py": (*DOOR, *PLATFORM),
     "coordination/api.py": (*DOOR, "coordination.deciding", "coordination.schemas", *PLATFORM),
     "coordination/mcp/*": (

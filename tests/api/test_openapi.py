@@ -4,13 +4,13 @@ import json
 import re
 
 import jsonschema
-import pytest
 from django.conf import settings
 
-from coordination.schemas import LeaseRequest, ReleaseRequest
+from coordination import schemas
+from coordination.examples import EXAMPLES
 from intramedial import api, routes
 from intramedial.problems import REASONS
-from intramedial.workspaces.trials_api import TrialKey
+from intramedial.schemas import Problem
 from tests.api import served
 from tests.api.client import COORDINATION
 
@@ -132,20 +132,13 @@ def test_members_left_out_are_not_null():
     assert schemas["ReleaseRequest"]["required"] == ["resource", "actorDid"]
 
 
-def request_examples():
-    schemas = served.document()["components"]["schemas"]
-    for name in ("LeaseRequest", "ReleaseRequest", "TrialKey"):
-        yield (
-            name,
-            {
-                member: shape["examples"][0]
-                for member, shape in schemas[name]["properties"].items()
-                if member in schemas[name]["required"]
-            },
-        )
-
-
-@pytest.mark.parametrize(("name", "example"), list(request_examples()))
-def test_the_examples_are_good_ones(name, example):
-    shape = {"LeaseRequest": LeaseRequest, "ReleaseRequest": ReleaseRequest, "TrialKey": TrialKey}[name]
-    assert shape.model_validate(example)
+def test_the_examples_are_good_ones():
+    shapes = served.document()["components"]["schemas"]
+    shown = {name: shape["examples"] for name, shape in shapes.items() if "examples" in shape}
+    assert set(shown) == {"Problem", "NotReady", *EXAMPLES}
+    for name, examples in shown.items():
+        reference = {"$ref": f"#/components/schemas/{name}", "components": served.closed_components()}
+        for example in examples:
+            jsonschema.Draft202012Validator(reference).validate(example)
+            served.check_instants(example)
+            getattr(schemas, name, Problem).model_validate_json(json.dumps(example))
