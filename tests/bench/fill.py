@@ -4,7 +4,7 @@ Only while no server runs over them. Leases filled in last a day, and so they mu
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,6 +28,8 @@ SERVER = {
 RULES = Rules(lease_ttl_ms=DAY_MS, wait_ttl_ms=DAY_MS)
 AT_ONCE = 1000
 
+Clock = Callable[[], int] | None
+
 
 @contextmanager
 def store_of(copy: Copy, rules: Rules = RULES) -> Iterator[Store]:
@@ -50,13 +52,17 @@ def agent(number: int) -> str:
     return f"did:web:agents.example:{number:033d}"
 
 
-def leases(store: Store, first: int, count: int, workspace: str = "") -> None:
-    """`count` leases, numbered from `first`: all in one workspace, or a thousand in each of their own."""
+def leases(store: Store, first: int, count: int, workspace: str = "", ends_at: int | None = None) -> None:
+    """`count` leases, numbered from `first`: all in one workspace, or a thousand in each of their own.
+
+    They end a day from now, or all at the instant `ends_at` (ms since the epoch; SQLite alone).
+    """
+    clock = _clock(store) if ends_at is None else lambda: ends_at - DAY_MS
     for start in range(first, first + count, AT_ONCE):
         numbers = range(start, min(start + AT_ONCE, first + count))
         where = workspace or f"ws_filled{start // AT_ONCE:013d}"
         asked = [Acquire(resource(n), Mode.EXCLUSIVE, agent(n), new_lease_id()) for n in numbers]
-        _decide(store, where, asked, Granted)
+        _decide(store, where, asked, Granted, clock)
 
 
 def resource(number: int) -> str:
@@ -72,18 +78,18 @@ def chain(store: Store, workspace: str, length: int, prefix: str) -> None:
     waits = [
         Acquire(n, Mode.EXCLUSIVE, a, new_lease_id()) for n, a in zip(names[1:], agents[:-1], strict=True)
     ]
-    _decide(store, workspace, held, Granted)
-    _decide(store, workspace, waits, Held)
+    _decide(store, workspace, held, Granted, _clock(store))
+    _decide(store, workspace, waits, Held, _clock(store))
 
 
-def _decide(store: Store, workspace: str, commands: list[Acquire], expected: type) -> None:
+def _decide(store: Store, workspace: str, commands: list[Acquire], expected: type, clock: Clock) -> None:
     needs = Needs({ask.resource for ask in commands}, {ask.agent for ask in commands})
-    with store.transaction({workspace: needs}, _clock(store)) as transaction:
+    with store.transaction({workspace: needs}, clock) as transaction:
         for command in commands:
             outcome = decide(transaction.worlds[workspace], command, transaction.now)
             assert isinstance(outcome, expected), outcome
 
 
-def _clock(store: Store) -> Any:
+def _clock(store: Store) -> Clock:
     """The wall's, for a database that has none of its own."""
     return None if store.engine.shared else lambda: int(time.time() * 1000)

@@ -1,13 +1,16 @@
 """What becomes of us as tables, chains and logs grow. Each part is a table with the columns to plot."""
 
+import time
 from collections.abc import Callable, Sequence
 from subprocess import CalledProcessError
+from threading import Thread
 from typing import Any
 
 from tests.services import ServiceError
 
 from . import fill
 from .contestants import Missing
+from .figures import percentile
 from .lab import Lab, Site
 from .load import Step
 from .rounds import say
@@ -17,6 +20,9 @@ from .workloads import lease
 
 CHAINS = (10, 100, 1_000, 10_000)
 SMALL, FILLED = 0, 1  # the tenants that are measured: a small workspace beside filled ones, and a filled one
+
+EXPIRY_AFTER_MS, FILL_MS = 10_000, 0.3  # for the start of a server, and a lease to be filled in
+RECLAIM_S = 0.2
 
 Rows = list[list[Any]]
 Part = dict[str, Any]
@@ -101,6 +107,32 @@ def chains(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
     return rows
 
 
+def expiry(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
+    """Leases that all run out at the same instant, and what they cost one who asks meanwhile."""
+    rows: Rows = []
+    for size in sizes:
+        say(f"  {size}")
+        with Standing(lab, lab.embedded_site) as ours:
+            ends_at = int(time.time() * 1000 + EXPIRY_AFTER_MS + size * FILL_MS)
+            with fill.store_of(ours.copied) as store:
+                fill.leases(store, 0, size, ends_at=ends_at)
+            with ours.running():
+                late = ends_at / 1000 - time.time()
+                if late < 0:
+                    raise Missing(f"{size} leases ran out {-late:.0f} s before the server was ready")
+                time.sleep(late)
+                gone = Thread(target=ours.wait_until_reclaimed, args=(ends_at,))
+                gone.start()
+                took: list[float] = []
+                while gone.is_alive():
+                    took += ours.acquires_ms(SMALL, RECLAIM_S)
+                gone.join()
+                rows.append(
+                    [size, ours.reclaimed_s, *(percentile(took, share) for share in (0.5, 0.99, 1.0))]
+                )
+    return rows
+
+
 def ledger(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
     """Appends to the log of receipts."""
     with Standing(lab, lab.embedded_site) as ours:
@@ -153,6 +185,13 @@ PARTS = (
         ],
         [1, 2, 4],
         chains,
+    ),
+    (
+        "expiry",
+        "Leases that run out at the same instant, SQLite",
+        ["leases", "reclaimed after s", "acquire meanwhile, p50 ms", "p99 ms", "longest ms"],
+        [1, 3],
+        expiry,
     ),
     ("ledger", "Ledger, SQLite", ["entries", "appends/s", "bytes/entry"], [1], ledger),
 )

@@ -30,7 +30,7 @@ class Standing(Ours):
         super().__init__(lab)
         self.copied = self.copy = Copy(lab, site)
         self.env = fill.SERVER
-        self.start_s = 0.0
+        self.start_s = self.reclaimed_s = 0.0
 
     def __enter__(self) -> "Standing":
         return self
@@ -64,6 +64,20 @@ class Standing(Ours):
         sample = self._speak([cycle(self.tenants[tenant], number) for number in range(32)], seconds)
         p50, p99 = (percentile(alone, share) / 1e6 for share in (0.5, 0.99))
         return p50, p99, sample.cycles / sample.seconds
+
+    def acquires_ms(self, tenant: int, seconds: float) -> list[float]:
+        """How long each acquire took of an agent that is alone."""
+        with pinned(self.cores.load):
+            connection = Connection(self.port, cycle(self.tenants[tenant], 0), http_reply)
+            return [took / 1e6 for took in run([connection], 0.0, seconds).latencies["acquire"]]
+
+    def wait_until_reclaimed(self, ends_at: int) -> None:
+        """Return when nothing stored ended at `ends_at` or before; `reclaimed_s` is how late that is."""
+        query = f"SELECT 1 FROM lease_resource WHERE due_at <= {int(ends_at)} LIMIT 1"
+        with self.copied.leases() as database:
+            while database.execute(query).fetchone() is not None:
+                time.sleep(0.02)
+        self.reclaimed_s = time.time() - ends_at / 1000
 
     def first_ms(self, request: bytes) -> float:
         """How long one request takes, whatever its answer."""
