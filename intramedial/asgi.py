@@ -1,4 +1,4 @@
-"""Where a connection goes: lifespan, live sockets, the JSON API's short path, pages."""
+"""Where a connection goes: lifespan, live sockets, the JSON API's short path, MCP, pages."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from django.urls import re_path
 pages = get_asgi_application()
 
 # Only after the line above are the applications loaded that these modules need.
-from coordination import authority, consumers, queries  # noqa: E402
+from coordination import authority, consumers, mcp, queries  # noqa: E402
 from intramedial import lean, logs  # noqa: E402
 from intramedial.identity import auth  # noqa: E402
 
@@ -44,6 +44,8 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await sockets(scope, receive, send)
     elif scope["path"].startswith(LEAN_PREFIXES) or scope["path"] in LEAN_PATHS:
         await lean.application(scope, receive, send)
+    elif scope["path"] in mcp.PATHS:
+        await mcp.application(scope, receive, send)
     else:
         # Set here and not only in the middleware: Django logs a 404 or a fault after the middleware is left.
         logs.request_id.set(logs.new_request_id())
@@ -51,19 +53,21 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:
-    """Start the authority before the first connection, and stop it after the last.
+    """Start the authority and MCP's sessions before the first connection, and stop them after the last.
 
-    A server that sends no lifespan events has it started by the first request.
+    A server that sends no lifespan events has each of them started by the first request that needs it.
     """
     await receive()
     try:
         await asyncio.to_thread(authority.start)
-    except authority.StorageFault as fault:
+        await mcp.sessions.start()
+    except (authority.StorageFault, mcp.NotStarted) as fault:
         await send({"type": "lifespan.startup.failed", "message": str(fault)})
         return
     consumers.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
+    await mcp.sessions.stop()
     await asyncio.to_thread(authority.stop)
     await consumers.stop()
     await asyncio.to_thread(queries.stop)

@@ -71,13 +71,15 @@ MAY_IMPORT = {
     ),
     "coordination/live/*": (*DOOR, "coordination.broadcast", "coordination.live", *PLATFORM),
     "coordination/consumers.py": (*DOOR, "coordination.live", *PLATFORM),
-    "coordination/views.py": (*DOOR, "coordination.texts", *PLATFORM),
+    "coordination/views.py": (*DOOR, "coordination.page", "coordination.texts", *PLATFORM),
+    # What the pages say is read from the core, the shapes and the table of what is served.
+    "coordination/page/*": (*DOOR, "coordination.page", "coordination.schemas", *PLATFORM),
     "coordination/scenarios.py": (*DOOR, *PLATFORM),
     "coordination/management/commands/*": (*DOOR, *PLATFORM),
     "coordination/admin.py": ("coordination.models", "coordination.authority", *PLATFORM),
     # The platform knows no module, but for the files that mount it.
-    "intramedial/urls.py": ("coordination.views", *PLATFORM),
-    "intramedial/asgi.py": (*DOOR, "coordination.consumers", *PLATFORM),
+    "intramedial/urls.py": ("coordination.page", "coordination.views", *PLATFORM),
+    "intramedial/asgi.py": (*DOOR, "coordination.consumers", "coordination.mcp", *PLATFORM),
     "intramedial/api.py": (*DOOR, "coordination.api", *PLATFORM),
     "intramedial/*": PLATFORM,
     "manage.py": (),

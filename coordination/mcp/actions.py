@@ -1,0 +1,99 @@
+"""What the tools do: from validated arguments to the body that answers, the one that REST would answer."""
+
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from coordination import deciding, queries
+from coordination.core.messages import Acquire, Command, Release, Withdraw
+from coordination.mcp.shapes import AcquireArguments, OwnArguments, WaitArguments
+from coordination.wire import new_lease_id
+from intramedial.calls import Call
+
+Json = dict[str, Any]
+
+PAGE = 100
+"""Resources in one picture. REST gives more, and the pages after; a model has to read what it is given."""
+
+
+async def acquire(call: Call, asked: AcquireArguments) -> Json:
+    """Grant, renew or refuse. Raises Problem."""
+    resource, mode = asked.resource
+    return await _decide(call, Acquire(resource, mode, asked.actor_did, new_lease_id()))
+
+
+async def release(call: Call, asked: OwnArguments) -> Json:
+    """End whatever lease the agent holds on the resource. Raises Problem."""
+    resource, _ = asked.resource
+    return await _decide(call, Release(resource, asked.actor_did))
+
+
+async def withdraw(call: Call, asked: OwnArguments) -> Json:
+    """Give up the agent's place in the queue. Raises Problem."""
+    resource, _ = asked.resource
+    return await _decide(call, Withdraw(resource, asked.actor_did))
+
+
+async def wait(call: Call, asked: WaitArguments) -> Json:
+    """The live picture of one resource or of the workspace. Raises Problem."""
+    return await _picture(call, asked.resource[0] if asked.resource is not None else None)
+
+
+async def status(call: Call, asked: OwnArguments) -> Json:
+    """Where the agent stands with one resource. Raises Problem."""
+    call.caller.require_actor(asked.actor_did)
+    resource, _ = asked.resource
+    return standing(await _picture(call, resource), resource, asked.actor_did)
+
+
+def standing(picture: Json, resource: str, agent: str) -> Json:
+    """What a picture of `resource` says about `agent`: a body of the shape `Status`."""
+    own = next((lease for lease in picture["holders"] if lease["holder"] == agent), None)
+    waits = picture["queue"]
+    place = next((at for at, wait in enumerate(waits) if wait["actorDid"] == agent), None)
+    said: Json = {
+        "ok": True,
+        "serverTime": picture["serverTime"],
+        "resource": resource,
+        "actorDid": agent,
+        "holds": own is not None,
+    }
+    if own is not None:
+        said |= {name: own[name] for name in ("mode", "fencingToken", "expiresAt")}
+        said["remainingMs"] = _ms_between(picture["serverTime"], own["expiresAt"])
+    elif place is not None:
+        said["mode"] = waits[place]["mode"]
+    said["queued"] = place is not None
+    if place is not None:
+        wait = waits[place]
+        said |= {name: wait[name] for name in ("position", "waitMs", "offeredUntil") if name in wait}
+    settled = own is not None and place is None
+    said["ahead"] = [] if settled else _ahead(picture["holders"], waits[:place], agent)
+    return said
+
+
+def _ahead(holders: list[Json], waits: list[Json], agent: str) -> list[Json]:
+    held = [
+        {"actorDid": lease["holder"], "holds": True, "mode": lease["mode"], "expiresAt": lease["expiresAt"]}
+        for lease in holders
+        if lease["holder"] != agent
+    ]
+    waiting = [{"actorDid": wait["actorDid"], "holds": False, "mode": wait["mode"]} for wait in waits]
+    return held + waiting
+
+
+def _ms_between(earlier: str, later: str) -> int:
+    passed = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
+    return round(passed.total_seconds() * 1000)
+
+
+async def _decide(call: Call, command: Command) -> Json:
+    call.caller.require_write()
+    return orjson.loads((await deciding.decide(call.caller, command, call.digest)).body)
+
+
+async def _picture(call: Call, resource: str | None) -> Json:
+    found = await deciding.read(queries.picture(call.caller.workspace, resource, PAGE))
+    assert found is not None  # a picture of nothing is empty, not missing
+    return found
