@@ -14,7 +14,10 @@ from .opening import open_engine, rules
 from .outbox import Drain
 from .store import StorageFault, Store
 
-__all__ = ["BATCH", "Answer", "Ask", "Authority", "StorageFault", "Unavailable", "get", "start", "stop"]
+__all__ = [
+    *("BATCH", "Answer", "Ask", "Authority", "StorageFault", "Unavailable"),
+    *("get", "rules", "start", "stop"),
+]
 
 _lock = threading.Lock()
 _authority: Authority | None = None

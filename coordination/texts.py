@@ -23,6 +23,7 @@ KEY: Texts = {
     "signs_as": _("Firma"),
     "add_agent": _("Añadir otro agente"),
     "agent_name": _("Agente {letter}"),
+    "wants_agent": _("Este paso es del agente {letter}: añádelo con «Añadir otro agente» y fírmalo con él."),
     "agent_in_words": _("el agente {letter}"),
 }
 

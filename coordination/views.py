@@ -7,11 +7,14 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from coordination import texts
+from coordination.page import article
+from intramedial.markdown import to_markdown
 
 PREFIX = "/api/v1/acp/coordination"
 SAMPLE_RESOURCE = "lock:deploy/production"
@@ -19,8 +22,11 @@ SAMPLE_RESOURCE = "lock:deploy/production"
 SAMPLE_DID = "did:key:z6Mk…"
 
 SHEETS = (
-    *(f"css/components/{name}.css" for name in ("code", "reading", "receipt", "track", "board")),
-    *(f"css/pages/{name}.css" for name in ("home", "lanzar")),
+    *(
+        f"css/components/{name}.css"
+        for name in ("board", "code", "drawing", "reading", "receipt", "telling", "track")
+    ),
+    *(f"css/pages/{name}.css" for name in ("home", "lanzar", "module")),
 )
 # What js/home.js imports, so that the browser fetches all of it at once; a test holds it to the imports.
 MODULES = tuple(
@@ -30,7 +36,7 @@ MODULES = tuple(
         *("lanzar/answer", "lanzar/key-strip", "lanzar/operations", "lanzar/request", "lanzar/signers"),
         *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/http", "lib/json", "lib/keystore", "lib/live"),
         *("lib/picture", "lib/receipt", "lib/signing", "lib/text", "lib/trial"),
-        *("parts/board", "parts/receipt-view"),
+        *("module/samples", "parts/board", "parts/receipt-view"),
     )
 )
 
@@ -110,6 +116,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """The module page: what a lease is, Lanzar, and the live board of the visitor's trial."""
     seconds = settings.LEASE_TTL_MS / 1000
     context = {
+        **article.context(),
         "lease_seconds": int(seconds) if seconds.is_integer() else seconds,
         "operations": operations(),
         "texts": texts.ALL,
@@ -120,4 +127,11 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "home.html", context)
 
 
-urlpatterns = [path("", home, name="home")]
+@require_safe
+def module_text(request: HttpRequest) -> HttpResponse:
+    """The module page's account as Markdown: the same templates, read back as text."""
+    page = render_to_string("module/text.html", article.context(), request)
+    return HttpResponse(to_markdown(page, settings.BASE_URL), content_type="text/markdown; charset=utf-8")
+
+
+urlpatterns = [path("", home, name="home"), path("modulo.md", module_text, name="module_text")]

@@ -4,6 +4,10 @@ from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.urls import include, path
 
+from coordination.page.article import reasons
+from coordination.page.figures import figures
+from intramedial import errors
+
 handler400 = "intramedial.pages.bad_request"
 handler403 = "intramedial.pages.forbidden"
 handler404 = "intramedial.pages.not_found"
@@ -11,5 +15,9 @@ handler500 = "intramedial.pages.server_error"
 
 urlpatterns = [
     path("admin/", admin.site.urls),
-    *i18n_patterns(path("", include("coordination.views")), prefix_default_language=False),
+    *i18n_patterns(
+        path("", include("coordination.views")),
+        *errors.urlpatterns(reasons(), figures),
+        prefix_default_language=False,
+    ),
 ]

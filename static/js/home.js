@@ -10,6 +10,7 @@ import { part } from "./lib/dom.js";
 import { send, Unreachable } from "./lib/http.js";
 import { Unable } from "./lib/keystore.js";
 import { Live } from "./lib/live.js";
+import { onSample } from "./module/samples.js";
 import { verify } from "./lib/receipt.js";
 import { t } from "./lib/text.js";
 import { Refused, Trial } from "./lib/trial.js";
@@ -98,6 +99,10 @@ async function forget() {
   board.clear();
 }
 
+onSample(({ operation, members, agent }) => {
+  const known = !agent || signers.choose(agent);
+  form.open(operation, members, known ? "" : t("wants_agent", { letter: agent }));
+});
 form.addEventListener("launch", launch);
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.altKey) return;

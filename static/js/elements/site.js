@@ -61,5 +61,10 @@ class CopyButton extends HTMLElement {
   }
 }
 
+// The other language's page opens at the same place of it.
+for (const link of document.querySelectorAll("a[hreflang]")) {
+  link.addEventListener("click", () => (link.hash = location.hash));
+}
+
 customElements.define("theme-switch", ThemeSwitch);
 customElements.define("copy-button", CopyButton);

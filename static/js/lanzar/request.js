@@ -56,6 +56,15 @@ export class RequestForm extends EventTarget {
     this.#edited();
   }
 
+  /** Shows a request that stood elsewhere; whoever it names, the signer takes their place. `note`: what to mind. */
+  open(name, members, note) {
+    this.choose(name);
+    const own = "actorDid" in members ? { ...members, actorDid: this.#did ?? PLACEHOLDER } : members;
+    this.editor.value = JSON.stringify(own, null, 2);
+    if (note) part(this.root, "operation-words").textContent = note;
+    this.editor.textarea.focus({ preventScroll: true });
+  }
+
   /** Signs as `did` from now on: puts it where the JSON still names the placeholder or the agent before. */
   signAs(did) {
     const before = this.#did ?? PLACEHOLDER;

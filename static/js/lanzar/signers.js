@@ -23,6 +23,15 @@ export class Signers {
     return this.trial.identities[this.#chosen];
   }
 
+  /** Lets the agent of this letter sign; false if this trial has none. Without a key there will be an A. */
+  choose(name) {
+    const index = name.charCodeAt(0) - letter(0).charCodeAt(0);
+    if (index >= Math.max(1, this.trial.identities.length)) return false;
+    this.#chosen = index;
+    this.show();
+    return true;
+  }
+
   /** "Agente A" for an agent of this trial, else an empty text; `form` may name another text than a label's. */
   nameOf(did, form = "agent_name") {
     const index = this.trial.identities.findIndex((identity) => identity.did === did);

@@ -1,0 +1,102 @@
+"""What is served, read from the table that serves it: operations, live sockets, limits."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from coordination.core.names import MAX_NAME
+from coordination.schemas import MAX_PAGE
+from intramedial import amounts, api
+from intramedial.calls import COUNTED
+from intramedial.identity.did import MAX_DID_LENGTH
+
+WORDS: Mapping[str, Any] = {
+    "acquireLease": _("Pedir un recurso, o renovar el que ya se tiene."),
+    "releaseLease": _("Devolverlo antes de que caduque."),
+    "seeWaits": _("Quién tiene qué, quién espera y en qué puesto, y qué interbloqueos se han evitado."),
+    "leaveQueue": _("Dejar la cola de un recurso."),
+    "seeAgent": _("La confianza de un agente, lo que tiene y lo que espera."),
+    "beginTrial": _("Empezar una prueba con la clave que firma."),
+    "seeTrial": _("Lo que queda de la prueba."),
+    "addTrialAgent": _("Añadir otro agente a la prueba."),
+    "issueTicket": _("Un pase de un solo uso para abrir el tablero en vivo."),
+    "live": _("Si el proceso responde."),
+    "ready": _("Si puede atender peticiones, parte por parte."),
+    "jwks": _("Las claves que han firmado recibos, también las retiradas."),
+    "didDocument": _("Las mismas claves, como documento did:web."),
+    "openapi": _("La descripción completa de esta API (OpenAPI 3.1)."),
+}
+GROUPS = (
+    ("coordination", _("Coordinación")),
+    ("trial", _("Pruebas")),
+    ("published", _("Documentos públicos")),
+    ("health", _("Estado del servicio")),
+)
+
+
+class Operation(NamedTuple):
+    """One operation: method, path, what it does, whether it asks who calls, whether a trial pays for it."""
+
+    name: str
+    method: str
+    path: str
+    words: Any
+    credentials: bool
+    counted: bool
+
+
+class Limit(NamedTuple):
+    """One limit: what is limited, how much, and the reason of the refusal."""
+
+    words: Any
+    amount: str
+    reason: str
+
+
+def operations() -> list[tuple[Any, list[Operation]]]:
+    """All that is served, in groups with their titles."""
+    found: dict[str, list[Operation]] = defaultdict(list)
+    for path, by_method in api.routes_by_path().items():
+        for method, route in by_method.items():
+            operation = route.operation
+            name = operation.operation_id or ""
+            words = WORDS.get(name, operation.summary)
+            counted = route.credentials is COUNTED
+            shown = Operation(name, method, path, words, route.credentials is not None, counted)
+            found[str((operation.tags or [GROUPS[0][0]])[0])].append(shown)
+    return [(title, found[tag]) for tag, title in GROUPS]
+
+
+def serves(path: str) -> bool:
+    """Whether the API serves this path."""
+    return path in api.routes_by_path()
+
+
+def limits() -> list[Limit]:
+    """The limits that a caller can meet, as the settings have them."""
+    number, size = amounts.number, amounts.size
+    return [
+        Limit(_("Cuerpo de una petición"), size(settings.BODY_LIMIT), "too_large"),
+        Limit(_("Niveles de un JSON"), number(settings.JSON_DEPTH), "malformed_json"),
+        Limit(_("Caracteres del nombre de un recurso"), number(MAX_NAME), "invalid_request"),
+        Limit(_("Caracteres de un DID"), number(MAX_DID_LENGTH), "invalid_request"),
+        Limit(_("Recursos por página al mirar"), number(MAX_PAGE), "invalid_request"),
+        Limit(_("Puestos en la cola de un recurso"), number(settings.QUEUE_LIMIT), "lease_held"),
+        Limit(
+            _("Recursos concedidos o esperados a la vez en un espacio"),
+            number(settings.WORKSPACE_RESOURCES),
+            "rate_limited",
+        ),
+        Limit(_("Lo mismo, en una prueba"), number(settings.TRIAL_RESOURCES), "rate_limited"),
+        Limit(
+            _("Tableros en vivo abiertos en un espacio"), number(settings.WORKSPACE_SOCKETS), "rate_limited"
+        ),
+        Limit(_("Lo mismo, en una prueba"), number(settings.TRIAL_SOCKETS), "rate_limited"),
+        Limit(_("Llamadas de una prueba"), number(settings.TRIAL_CALLS), "trial_exhausted"),
+        Limit(_("Vida de una prueba"), amounts.days(settings.TRIAL_DAYS), "trial_expired"),
+        Limit(_("Agentes de una prueba"), number(settings.TRIAL_AGENTS), "rate_limited"),
+        Limit(_("Pruebas nuevas por dirección y hora"), number(settings.TRIALS_PER_HOUR), "rate_limited"),
+    ]

@@ -1,0 +1,32 @@
+"""JSON for people: two spaces, and on one line whatever fits there."""
+
+import json
+from typing import Any
+
+WIDTH = 76
+
+
+def pretty(value: Any, width: int = WIDTH) -> str:
+    """`value` as JSON. An object or list stands on one line if the line it makes is no longer than `width`;
+    the outermost never does, so that an answer's fields stand under each other.
+    """
+    return _lines(value, "", width, outermost=True)
+
+
+def _lines(value: Any, indent: str, width: int, outermost: bool = False, taken: int = 0) -> str:
+    flat = json.dumps(value, ensure_ascii=False)
+    nests = isinstance(value, dict | list) and value
+    if not nests or (not outermost and len(indent) + taken + len(flat) <= width):
+        return flat
+    inner = indent + "  "
+    if isinstance(value, dict):
+        names = {key: json.dumps(key, ensure_ascii=False) for key in value}
+        parts = [
+            f"{inner}{names[key]}: {_lines(item, inner, width, taken=len(names[key]) + 3)}"
+            for key, item in value.items()
+        ]
+        opening, closing = "{", "}"
+    else:
+        parts = [f"{inner}{_lines(item, inner, width, taken=1)}" for item in value]
+        opening, closing = "[", "]"
+    return f"{opening}\n" + ",\n".join(parts) + f"\n{indent}{closing}"

@@ -1,0 +1,39 @@
+// <copy-page data-from data-label data-done data-failed>: copies the text that an address gives.
+
+import { h, icon } from "../lib/dom.js";
+
+class CopyPage extends HTMLElement {
+  connectedCallback() {
+    this.words = h("span");
+    this.button = h(
+      "button",
+      { type: "button", class: "link-button", onclick: () => this.#copy() },
+      this.words,
+    );
+    this.status = h("span", { class: "visually-hidden", role: "status" });
+    this.replaceChildren(icon("copy"), " ", this.button, this.status);
+    this.words.textContent = this.dataset.label;
+  }
+
+  async #copy() {
+    try {
+      const answer = await fetch(this.dataset.from);
+      if (!answer.ok) throw new Error(`status ${answer.status}`);
+      await navigator.clipboard.writeText(await answer.text());
+      this.#say(this.dataset.done);
+    } catch {
+      this.#say(this.dataset.failed);
+    }
+  }
+
+  #say(words) {
+    this.words.textContent = words;
+    this.status.textContent = words;
+    setTimeout(() => {
+      this.words.textContent = this.dataset.label;
+      this.status.textContent = "";
+    }, 2500);
+  }
+}
+
+customElements.define("copy-page", CopyPage);

@@ -1,0 +1,61 @@
+// The table of contents: marks the section one is in, and on a narrow page folds into a bar that names it.
+
+import { part } from "../lib/dom.js";
+
+/** A section counts as read from when its top passes this far below the top of the window. */
+const LINE = 140;
+
+export function contents(root) {
+  const button = part(root, "contents-button");
+  const here = part(root, "contents-here");
+  const links = [...root.querySelectorAll('a[href^="#"]')];
+  const targets = links.map((link) => document.getElementById(link.hash.slice(1)));
+  let current = null;
+
+  function open(opened) {
+    root.classList.toggle("is-open", opened);
+    button.setAttribute("aria-expanded", String(opened));
+  }
+
+  function mark() {
+    const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+    const passed = targets.findLastIndex((target) => target.getBoundingClientRect().top <= LINE);
+    const link = atEnd ? links.at(-1) : links[passed];
+    if (link === current) return;
+    current?.removeAttribute("aria-current");
+    link?.setAttribute("aria-current", "location");
+    current = link;
+    here.textContent = link?.textContent ?? "";
+    reveal(link);
+  }
+
+  /** Keeps the mark in sight where the contents are longer than the window; moves nothing else. */
+  function reveal(link) {
+    if (!link || root.scrollHeight <= root.clientHeight) return;
+    const { top, bottom } = link.getBoundingClientRect();
+    const frame = root.getBoundingClientRect();
+    if (top < frame.top) root.scrollTop -= frame.top - top;
+    if (bottom > frame.bottom) root.scrollTop += bottom - frame.bottom;
+  }
+
+  button.addEventListener("click", () => open(button.getAttribute("aria-expanded") === "false"));
+  root.addEventListener("click", (event) => event.target.closest('a[href^="#"]') && open(false));
+  root.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || button.getAttribute("aria-expanded") === "false") return;
+    open(false);
+    button.focus();
+  });
+
+  let asked = false;
+  const later = () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      mark();
+    });
+  };
+  addEventListener("scroll", later, { passive: true });
+  addEventListener("resize", later);
+  mark();
+}
