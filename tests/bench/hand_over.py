@@ -35,10 +35,9 @@ class Agent:
         """Release it; the answer is to be read."""
         self._socket.sendall(self._give)
 
-    @property
-    def answered(self) -> bool:
-        """Whether an answer has begun to arrive."""
-        return bool(select.select([self._socket], [], [], 0)[0])
+    def is_answered(self, within_s: float) -> bool:
+        """Whether an answer begins to arrive in that time."""
+        return bool(select.select([self._socket], [], [], within_s)[0])
 
     def answer(self) -> Reply:
         """The answer, once it is there. Fault unless it says yes."""
@@ -69,6 +68,8 @@ def hand_over(server: Contestant, timing: Timing) -> Metrics:
             for holder, _ in pairs:
                 holder.ask()
                 holder.answer()
+            for pair in pairs:
+                _turn(pair, rest_s=1.0)
             until = time.monotonic() + timing.measure_s
             while time.monotonic() < until:
                 took += [_turn(pair) for pair in pairs]
@@ -78,13 +79,15 @@ def hand_over(server: Contestant, timing: Timing) -> Metrics:
     return {"p50_ms": percentile(took, 0.5) * 1e3, "p99_ms": percentile(took, 0.99) * 1e3}
 
 
-def _turn(pair: list[Agent]) -> float:
-    """Hand over within a pair, whose order is then the other way round; the seconds it took."""
+def _turn(pair: list[Agent], rest_s: float = REST_S) -> float:
+    """Hand over within a pair, whose order is then the other way round; the seconds it took.
+
+    Missing when the waiter is answered within `rest_s`, before there is anything to hand over.
+    """
     holder, waiter = pair
     waiter.ask()
-    time.sleep(REST_S)
-    if waiter.answered:
-        raise Missing("the server does not hold a request open (Prefer: wait)")
+    if waiter.is_answered(rest_s):
+        raise Missing("the server does not hold requests open (Prefer: wait)")
     begun = time.perf_counter()
     holder.give()
     waiter.answer()

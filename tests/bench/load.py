@@ -82,9 +82,17 @@ class Connection:
         """Whether the step under way is the first of a cycle."""
         return self._place == 0
 
+    @property
+    def at_end(self) -> bool:
+        """Whether the step under way is the last of a cycle."""
+        return self._place == len(self._steps) - 1
+
 
 def run(connections: Sequence[Connection], warm_up_s: float, measure_s: float) -> Sample:
-    """Let all connections speak for that long and close them; only the second part counts."""
+    """Let all connections speak for that long, finish their cycles and close them.
+
+    Only the second part counts. Cycles are finished so that nothing is held when the next run begins.
+    """
     poll = select.epoll()
     by_fd = {connection.socket.fileno(): connection for connection in connections}
     try:
@@ -92,7 +100,9 @@ def run(connections: Sequence[Connection], warm_up_s: float, measure_s: float) -
             poll.register(fd, select.EPOLLIN)
             connection.send()
         _speak(poll, by_fd, warm_up_s)
-        return _speak(poll, by_fd, measure_s)
+        sample = _speak(poll, by_fd, measure_s)
+        _finish(poll, by_fd)
+        return sample
     finally:
         poll.close()
         for connection in connections:
@@ -123,6 +133,23 @@ def _speak(poll: select.epoll, by_fd: dict[int, Connection], seconds: float) -> 
     busy = (time.process_time_ns() - worked) / took if took else 0.0
     requests = sum(len(measured) for measured in latencies.values())
     return Sample(took / 1e9, cycles, requests, busy, dict(latencies))
+
+
+def _finish(poll: select.epoll, by_fd: dict[int, Connection]) -> None:
+    going = set(by_fd)
+    while going:
+        ready = poll.poll(PATIENCE_S)
+        if not ready:
+            raise Fault(f"no answer for {PATIENCE_S:.0f} s")
+        for fd, _ in ready:
+            reply = by_fd[fd].receive()
+            if reply is None:
+                continue
+            if by_fd[fd].at_end:
+                poll.unregister(fd)
+                going.discard(fd)
+            else:
+                by_fd[fd].send(reply.body)
 
 
 def say(port: int, request: bytes, frame: Callable[[bytes], Reply | None]) -> Reply:
