@@ -87,6 +87,16 @@ async def refusal(path: str, headers: Headers, protocols: list[str] | None = Non
     return message["code"], message["reason"]
 
 
+@asynccontextmanager
+async def watching(
+    path: str, headers: Headers, protocols: list[str] | None = None
+) -> AsyncIterator[WebsocketCommunicator]:
+    """A socket that was let in, and has had its snapshot."""
+    async with opened(path, headers, protocols) as client:
+        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+        yield client
+
+
 async def next_events(client: WebsocketCommunicator) -> dict[str, Any]:
     """The next events message that is more than a heartbeat."""
     while True:

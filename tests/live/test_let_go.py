@@ -11,16 +11,15 @@ from coordination.live import hub as hubs
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import ApiKey, Membership, Trial, Workspace
 from tests.live.browser import (
-    PATIENCE_S,
     TRIAL_PATH,
     UNAUTHENTICATED,
     acquire,
     bearer,
     closing,
     next_events,
-    opened,
     page,
     ticket_of,
+    watching,
 )
 
 RECHECK_S = hubs.RECHECK_S
@@ -40,8 +39,7 @@ async def test_a_program_that_loses_its_key(
     workspace: Workspace, at: str, api_key: str, lost: str, how: tuple[int, str]
 ) -> None:
     key = ApiKey.objects.filter(workspace=workspace)
-    async with opened(at, bearer(api_key)) as client:
-        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    async with watching(at, bearer(api_key)) as client:
         match lost:
             case "revoked":
                 await key.aupdate(revoked_at=timezone.now())
@@ -65,8 +63,7 @@ async def test_a_program_that_loses_its_key(
 async def test_a_member_that_loses_the_right(
     at: str, member: Any, session: str, lost: str, how: tuple[int, str]
 ) -> None:
-    async with opened(at, page(session)) as client:
-        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    async with watching(at, page(session)) as client:
         match lost:
             case "membership":
                 await Membership.objects.filter(user=member).adelete()
@@ -84,8 +81,7 @@ async def test_a_member_that_loses_the_right(
 
 
 async def test_a_trial_that_ends(trial: Trial) -> None:
-    async with opened(TRIAL_PATH, [], await ticket_of(trial)) as client:
-        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    async with watching(TRIAL_PATH, [], await ticket_of(trial)) as client:
         await Trial.objects.filter(pk=trial.pk).aupdate(expires_at=timezone.now())
         assert await closing(client) == (4401, "trial_expired")
 
@@ -93,16 +89,14 @@ async def test_a_trial_that_ends(trial: Trial) -> None:
 async def test_others_stay(workspace: Workspace, at: str, api_key: str, session: str) -> None:
     other = await sync_to_async(provision.create_api_key)(workspace)
     async with (
-        opened(at, bearer(api_key)) as kept,
-        opened(at, page(session)) as member,
-        opened(at, bearer(other.secret)) as client,
+        watching(at, bearer(api_key)) as kept,
+        watching(at, page(session)) as member,
+        watching(at, bearer(other.secret)) as client,
     ):
-        await client.receive_json_from(timeout=PATIENCE_S)
         await sync_to_async(provision.revoke_api_key)(other.prefix)
         assert await closing(client) == UNAUTHENTICATED
         await acquire(workspace.public_id, "lock:a")
         for still in (kept, member):
-            assert (await still.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
             assert (await next_events(still))["events"][0]["resource"] == "lock:a"
 
 

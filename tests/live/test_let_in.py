@@ -16,11 +16,11 @@ from tests.live.browser import (
     TRIAL_PATH,
     UNAUTHENTICATED,
     bearer,
-    opened,
     page,
     refusal,
     socket,
     ticket_of,
+    watching,
 )
 
 pytestmark = pytest.mark.usefixtures("door")
@@ -81,8 +81,8 @@ async def test_a_name_rebound_to_this_machine_is_another_site(at: str, session: 
 
 async def test_a_ticket_is_good_once(trial: Trial) -> None:
     protocols = await ticket_of(trial)
-    async with opened(TRIAL_PATH, page(None), protocols) as client:
-        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    async with watching(TRIAL_PATH, page(None), protocols):
+        pass
     assert await refusal(TRIAL_PATH, page(None), protocols) == UNAUTHENTICATED
 
 
@@ -117,16 +117,16 @@ async def test_a_trial_that_is_over(trial: Trial) -> None:
 
 async def test_limits(at: str, api_key: str, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "WORKSPACE_SOCKETS", 2)
-    async with opened(at, bearer(api_key)):
-        async with opened(at, bearer(api_key)):
+    async with watching(at, bearer(api_key)):
+        async with watching(at, bearer(api_key)):
             assert await refusal(at, bearer(api_key)) == (4429, "rate_limited")
-        async with opened(at, bearer(api_key)) as client:
-            assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+        async with watching(at, bearer(api_key)):
+            pass
     protocols = [await ticket_of(trial) for _ in range(4)]
     async with (
-        opened(TRIAL_PATH, [], protocols[0]),
-        opened(TRIAL_PATH, [], protocols[1]),
-        opened(TRIAL_PATH, [], protocols[2]),
+        watching(TRIAL_PATH, [], protocols[0]),
+        watching(TRIAL_PATH, [], protocols[1]),
+        watching(TRIAL_PATH, [], protocols[2]),
     ):
         assert await refusal(TRIAL_PATH, [], protocols[3]) == (4429, "rate_limited")
 

@@ -20,6 +20,7 @@ from tests.live.browser import (
     release,
     socket,
     ticket_of,
+    watching,
 )
 
 RESYNC_EVERY_S = consumers.RESYNC_EVERY_S
@@ -60,8 +61,7 @@ async def test_a_program_sees_what_is_decided(workspace: Workspace, at: str, api
 
 async def test_a_deadlock_is_told_and_so_is_its_end(workspace: Workspace, at: str, api_key: str) -> None:
     name = workspace.public_id
-    async with opened(at, bearer(api_key)) as client:
-        await client.receive_json_from(timeout=PATIENCE_S)
+    async with watching(at, bearer(api_key)) as client:
         await acquire(name, "lock:a", ALICE)
         await acquire(name, "lock:b", BOB)
         await acquire(name, "lock:b", ALICE)
@@ -79,14 +79,14 @@ async def test_a_deadlock_is_told_and_so_is_its_end(workspace: Workspace, at: st
 
 
 async def test_a_member_sees_the_board(at: str, session: str) -> None:
-    async with opened(at, page(session)) as client:
-        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    async with watching(at, page(session)):
+        pass
 
 
 async def test_a_page_served_by_another_name_of_this_machine(at: str, session: str) -> None:
     headers = [(b"host", b"localhost:8000"), *page(session, "http://localhost:8000")[1:]]
-    async with opened(at, headers) as client:
-        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    async with watching(at, headers):
+        pass
 
 
 async def test_a_visitor_sees_the_trial(trial: Trial, workspace: Workspace) -> None:
@@ -99,8 +99,8 @@ async def test_a_visitor_sees_the_trial(trial: Trial, workspace: Workspace) -> N
 
 
 async def test_a_program_with_a_ticket_has_no_origin(trial: Trial) -> None:
-    async with opened(TRIAL_PATH, [], await ticket_of(trial)) as client:
-        assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
+    async with watching(TRIAL_PATH, [], await ticket_of(trial)):
+        pass
 
 
 async def test_resync_is_answered_once_a_second(
@@ -108,8 +108,7 @@ async def test_resync_is_answered_once_a_second(
 ) -> None:
     assert RESYNC_EVERY_S == 1
     monkeypatch.setattr(consumers, "RESYNC_EVERY_S", 0.4)
-    async with opened(at, bearer(api_key)) as client:
-        await client.receive_json_from(timeout=PATIENCE_S)
+    async with watching(at, bearer(api_key)) as client:
         began = asyncio.get_running_loop().time()
         for _ in range(5):
             await client.send_json_to({"type": "resync"})

@@ -18,11 +18,11 @@ from tests.live.browser import (
     bearer,
     closing,
     next_events,
-    opened,
     page,
     refusal,
     socket,
     ticket_of,
+    watching,
 )
 
 pytestmark = pytest.mark.usefixtures("door")
@@ -52,8 +52,7 @@ pytestmark = pytest.mark.usefixtures("door")
     ],
 )
 async def test_what_is_not_understood_is_overheard(at: str, api_key: str, frame: str | bytes) -> None:
-    async with opened(at, bearer(api_key)) as client:
-        await client.receive_json_from(timeout=PATIENCE_S)
+    async with watching(at, bearer(api_key)) as client:
         kind = "text" if isinstance(frame, str) else "bytes"
         await client.send_input({"type": "websocket.receive", kind: frame})
         assert await client.receive_nothing(0.05)
@@ -62,21 +61,20 @@ async def test_what_is_not_understood_is_overheard(at: str, api_key: str, frame:
 
 
 async def test_a_flood(at: str, api_key: str) -> None:
-    async with opened(at, bearer(api_key)) as other, opened(at, bearer(api_key)) as client:
+    async with watching(at, bearer(api_key)) as other, watching(at, bearer(api_key)) as client:
         for _ in range(200):
             await client.send_to(text_data='{"type": "resync"}')
         assert await closing(client) == (4429, "rate_limited")
+        await other.send_json_to({"type": "resync"})
         assert (await other.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
 
 
 async def test_a_huge_frame(at: str, api_key: str) -> None:
     for frame in ("x" * (settings.SOCKET_FRAME + 1), "ñ" * (settings.SOCKET_FRAME // 2 + 1)):
-        async with opened(at, bearer(api_key)) as client:
-            await client.receive_json_from(timeout=PATIENCE_S)
+        async with watching(at, bearer(api_key)) as client:
             await client.send_to(text_data=frame)
             assert await closing(client) == (1009, "too_large")
-    async with opened(at, bearer(api_key)) as client:
-        await client.receive_json_from(timeout=PATIENCE_S)
+    async with watching(at, bearer(api_key)) as client:
         await client.send_to(text_data="x" * settings.SOCKET_FRAME)
         assert await client.receive_nothing(0.05)
 
@@ -102,7 +100,7 @@ async def test_a_client_that_does_not_read_is_dropped(
 
     connected: list[bool] = []
     scope = socket(at, bearer(api_key)).scope
-    async with opened(at, bearer(api_key)) as other:
+    async with watching(at, bearer(api_key)) as other:
         from intramedial import asgi
 
         deaf = asyncio.create_task(asgi.sockets(scope, receive, send))
@@ -110,7 +108,6 @@ async def test_a_client_that_does_not_read_is_dropped(
         assert hubs.hub().count(workspace.public_id) == 2
         await asyncio.wait_for(deaf, 5)
         assert hubs.hub().count(workspace.public_id) == 1
-        assert (await other.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
         await acquire(workspace.public_id, "lock:a")
         assert (await next_events(other))["events"]
 
@@ -125,8 +122,8 @@ async def test_logs_say_what_happened_and_no_secret(
         (at, page(session), []),
         (TRIAL_PATH, [], protocols),
     ):
-        async with opened(path, headers, offered) as client:
-            await client.receive_json_from(timeout=PATIENCE_S)
+        async with watching(path, headers, offered):
+            pass
     await refusal(at, bearer("imk_nonsense"))
     records = [record for record in caplog.records if record.name == "intramedial.live"]
     said = [(record.message, vars(record).get("watcher")) for record in records]
