@@ -28,6 +28,8 @@ class Contestant:
     """A server under test. `start` raises Missing or ServiceError when it cannot be had."""
 
     label = ""
+    short = ""  # the label where there is little room
+    ours = False
     servers = 1  # processes, each with a core of its own where there are enough
 
     def __init__(self, lab: Lab) -> None:
@@ -85,6 +87,7 @@ class Contestant:
 class Ours(Contestant):
     """`manage.py serve` over a copy of a prepared site."""
 
+    ours = True
     env: Mapping[str, str] = {}
 
     def __init__(self, lab: Lab) -> None:
@@ -134,10 +137,12 @@ class Ours(Contestant):
 
 class Embedded(Ours):
     label = "Intramedial, embedded (SQLite)"
+    short = "embedded"
 
 
 class OnPostgres(Ours):
     label = "Intramedial, PostgreSQL"
+    short = "PostgreSQL"
 
     def site(self) -> Site:
         return self.lab.postgres_site
@@ -145,6 +150,7 @@ class OnPostgres(Ours):
 
 class TwoOnPostgres(OnPostgres):
     label = "Intramedial, PostgreSQL, 2 processes"
+    short = "PostgreSQL, 2 processes"
     servers = 2
 
     def start(self) -> None:
@@ -157,6 +163,8 @@ class Before(Ours):
     """Django's ordinary handler around the same operations; see `before`."""
 
     label = "The same operations behind Django's ordinary handler"
+    short = "Django's own handler"
+    ours = False
 
     def start(self) -> None:
         self.copy = Copy(self.lab, self.site())
@@ -175,6 +183,7 @@ class Before(Ours):
 
 class Echo(Contestant):
     label = "Bare ASGI echo (uvicorn, uvloop, httptools)"
+    short = "bare ASGI echo"
 
     def start(self) -> None:
         self.port = free_port()
@@ -183,6 +192,7 @@ class Echo(Contestant):
 
 class Etcd(Contestant):
     label = "etcd, lock cycle over its HTTP gateway"
+    short = "etcd"
 
     def start(self) -> None:
         program = shutil.which("etcd")
@@ -206,6 +216,7 @@ class Etcd(Contestant):
 
 class Redis(Contestant):
     label = "Redis, appendfsync always (SET NX PX, Lua)"
+    short = "Redis"
 
     def start(self) -> None:
         program = shutil.which("redis-server")

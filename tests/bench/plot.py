@@ -12,14 +12,15 @@ from xml.sax.saxutils import escape
 from .figures import shown
 
 WIDTH, MARGIN = 760, 24
-BAR, GAP, LABELS = 20, 10, 330
+BAR, GAP, LABELS = 20, 10, 340
 PLOT_HEIGHT, LEFT = 220, 70
-OURS, PEER, CEILING = "#4f6bed", "#8a94a6", "#c3c9d4"
+OURS, PEER = "#4f6bed", "#8a94a6"
 LINES = ("#4f6bed", "#d9730d", "#2e9e6b", "#b0479e")
+TITLE = "Acquire and release: cycles a second by number of connections; median, lowest, highest"
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#5b6472}.title{font-weight:600;fill:#3b4352}"
-    ".axis{stroke:#8a94a6;stroke-width:1}.grid{stroke:#8a94a6;stroke-width:.5;stroke-dasharray:2 4}"
-    "@media(prefers-color-scheme:dark){text{fill:#b8c0cc}.title{fill:#e3e7ed}}"
+    ".range{stroke:#1f2533;stroke-width:2}.grid{stroke:#8a94a6;stroke-width:.5;stroke-dasharray:2 4}"
+    "@media(prefers-color-scheme:dark){text{fill:#b8c0cc}.title{fill:#e3e7ed}.range{stroke:#e3e7ed}}"
 )
 
 
@@ -35,27 +36,22 @@ def bars(rows: Iterable[dict[str, Any]]) -> str:
     rows = [row for row in rows if "cycles_s" in row.get("figures", {}) and not row["key"].startswith("echo")]
     longest = max((row["figures"]["cycles_s"][2] for row in rows), default=1.0)
     scale = (WIDTH - LABELS - MARGIN - 60) / longest
-    said = [_text(MARGIN, MARGIN, "Acquire and release, cycles per second: median, lowest, highest", "title")]
+    said = [_text(MARGIN, MARGIN, TITLE, "title")]
     top = MARGIN + GAP
     for row in rows:
         median, low, high = row["figures"]["cycles_s"]
         middle = top + BAR / 2
-        label = f"{row['server'].partition(' (')[0].partition(',')[0]} · {_short(row)}"
-        colour = OURS if row["server"].startswith("Intramedial") else PEER
+        connections, _, rest = row["what"].partition(", and")[0].partition(" connection")
+        label = f"{row['short']} · {connections}{rest.removeprefix('s')}"
+        colour = OURS if row["ours"] else PEER
         said += [
             _text(LABELS - 8, middle + 4, label, anchor="end"),
             f'<rect x="{LABELS}" y="{top}" width="{median * scale:.1f}" height="{BAR}" fill="{colour}"/>',
-            _line(LABELS + low * scale, middle, LABELS + high * scale, middle, "axis"),
+            _line(LABELS + low * scale, middle, LABELS + high * scale, middle, "range"),
             _text(LABELS + high * scale + 8, middle + 4, shown(median)),
         ]
         top += BAR + GAP
     return _svg(top + MARGIN / 2, said)
-
-
-def _short(row: dict[str, Any]) -> str:
-    server = row["server"].partition(",")[2].partition(" (")[0].strip()
-    where = f"{server}, " if row["server"].startswith("Intramedial") else ""
-    return where + row["what"].replace(" connections", "").replace(" connection", "").partition(", and")[0]
 
 
 def lines(parts: Sequence[dict[str, Any]]) -> str:
@@ -84,13 +80,24 @@ def _lines(part: dict[str, Any], top: float) -> list[str]:
         ]
     for value in xs:
         said.append(_text(x(value), top + PLOT_HEIGHT + 18, shown(value), anchor="middle"))
+    ends: list[tuple[float, str]] = []
     for colour, column in zip(LINES, columns, strict=False):
         points = [(x(float(row[0])), y(float(row[column]))) for row in part["rows"] if _number(row[column])]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
         said.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         said += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{colour}"/>' for px, py in points]
         if points:
-            said.append(_text(WIDTH - MARGIN - 180, points[-1][1] + 4, part["head"][column]))
+            ends.append((points[-1][1], part["head"][column]))
+    return [*said, *_names(ends)]
+
+
+def _names(ends: list[tuple[float, str]]) -> list[str]:
+    """The lines' names where the lines end, one below the other where those are close."""
+    said, free = [], 0.0
+    for y, name in sorted(ends):
+        free = max(y + 4, free)
+        said.append(_text(WIDTH - MARGIN - 180, free, name))
+        free += 16
     return said
 
 

@@ -113,7 +113,10 @@ def _where(document: dict[str, Any]) -> str:
 
 
 def write_readme(results: Path) -> None:
-    """Put the last results between the README's markers, and the plots beside the other images."""
+    """Put the last results between the README's markers, and the plots beside the other images.
+
+    Raises FileNotFoundError when nothing was measured yet.
+    """
     parts = []
     for name, words in (("table", "speed, server by server"), ("growth", "speed as tables grow")):
         file = results / f"{name}.json"
@@ -122,6 +125,8 @@ def write_readme(results: Path) -> None:
             picture = PLOTS / f"bench-{name}.svg"
             picture.write_text(plot.draw(document), "utf-8")
             parts += [f"![{words}]({picture.relative_to(ROOT)})", markdown(document)]
+    if not parts:
+        raise FileNotFoundError(f"nothing was measured yet: no results in {results.name}/")
     readme = ROOT / "README.md"
     readme.write_text(between_markers(readme.read_text("utf-8"), "\n\n".join(parts)), "utf-8")
 

@@ -75,7 +75,14 @@ def as_json(rows: Sequence[Row], measured: dict[str, Measured]) -> list[dict[str
 
 
 def _row_json(row: Row, measured: Measured) -> dict[str, Any]:
-    said = {"key": row.key, "server": row.contestant.label, "what": row.what}
+    server = row.contestant
+    said = {
+        "key": row.key,
+        "server": server.label,
+        "short": server.short,
+        "ours": server.ours,
+        "what": row.what,
+    }
     if note := machine.cores(row.contestant.servers).note:
         said["note"] = note
     if measured.missing:

@@ -18,7 +18,13 @@ MACHINE = {
     "packages": {"django": "5.2"},
     "programs": {"etcd": "3.4"},
 }
-ROW = {"key": "embedded.32", "server": "Intramedial, embedded (SQLite)", "what": "32 connections"}
+ROW = {
+    "key": "embedded.32",
+    "server": "Intramedial, embedded (SQLite)",
+    "short": "embedded",
+    "ours": True,
+    "what": "32 connections",
+}
 FIGURES = {
     "cycles_s": [2500.0, 2400.0, 2600.0],
     "requests_s": [5000.0, 5000.0, 5000.0],
