@@ -6,7 +6,6 @@
 What is refused here is answered as JSON-RPC errors, whose `data` is the problem that REST would answer.
 """
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
@@ -53,7 +52,7 @@ async def application(scope: Message, receive: Receive, send: Send) -> None:
 async def _answer(scope: Message, receive: Receive) -> Reply:
     try:
         call = await _admitted(scope, receive)
-        return await _spoken(scope, call)
+        return await _spoken(scope, call, receive)
     except Problem as problem:
         return _refusal(problem)
     except ClientGone:
@@ -106,11 +105,13 @@ def _require_json_rpc(body: bytes) -> None:
         raise problem
 
 
-async def _spoken(scope: Message, call: Call) -> Reply:
+async def _spoken(scope: Message, call: Call, receive: Receive) -> Reply:
     """The SDK's answer: one status and one body, since every answer is JSON and not a stream."""
     manager = await protocol.sessions.start()
     inner = {
         **scope,
+        # RFC 9110, 5.5: white space around a value is no part of it. Some servers leave it there.
+        "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]],
         protocol.CALL: call,
         protocol.COMPATIBLE: PATHS[scope["path"]],
     }
@@ -123,20 +124,23 @@ async def _spoken(scope: Message, call: Call) -> Reply:
         else:
             chunks.append(message.get("body", b""))
 
-    await manager.handle_request(inner, _replay(call.parts.body), send)
+    await manager.handle_request(inner, _replay(call.parts.body, receive), send)
+    if not start:
+        raise ClientGone
     fields = {bytes(name).lower(): bytes(value) for name, value in start.get("headers", ())}
     media_type = fields.pop(b"content-type", b"")
     fields.pop(b"content-length", None)
     return Reply(start["status"], b"".join(chunks), tuple(fields.items()), media_type)
 
 
-def _replay(body: bytes) -> Callable[[], Awaitable[Message]]:
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """`receive` as it was before the body was read."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def receive() -> Message:
-        return messages.pop() if messages else {"type": "http.disconnect"}
+    async def replay() -> Message:
+        return messages.pop() if messages else await receive()
 
-    return receive
+    return replay
 
 
 def _refusal(problem: Problem) -> Reply:

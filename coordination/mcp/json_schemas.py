@@ -36,10 +36,10 @@ def of_answers(shapes: Iterable[type[BaseModel]]) -> Json:
 
 
 def _mark(member: Json) -> None:
-    member["description"] = " ".join(filter(None, (member.get("description"), UNTRUSTED)))
     text = member.get("items", member)
     if text.get("type") == "string":
         text["maxLength"] = MAX_NAME
+        member["description"] = " ".join(filter(None, (member.get("description"), UNTRUSTED)))
 
 
 def _plain(schema: Any, without: Collection[str] = ("title",)) -> Any:

@@ -114,6 +114,11 @@ class Sessions:
         self._ready: asyncio.Future[StreamableHTTPSessionManager] | None = None
         self._end = asyncio.Event()
 
+    @property
+    def running(self) -> bool:
+        """Whether a manager is running, on whatever loop."""
+        return self._task is not None and not self._task.done()
+
     async def start(self) -> StreamableHTTPSessionManager:
         """The manager, started on this loop if it was not. Raises NotStarted."""
         loop = asyncio.get_running_loop()

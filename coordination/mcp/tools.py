@@ -73,6 +73,26 @@ def find(name: str) -> Tool | None:
 
 TOOLS = (
     Tool(
+        name="coordination.wait",
+        title="See who holds and who waits",
+        description=prose.WAIT,
+        arguments=shapes.WaitArguments,
+        answers=(schemas.Picture,),
+        run=actions.wait,
+        say=words.pictured,
+        read_only=True,
+    ),
+    Tool(
+        name="coordination.status",
+        title="See where I stand",
+        description=prose.STATUS,
+        arguments=shapes.OwnArguments,
+        answers=(shapes.Status,),
+        run=actions.status,
+        say=words.stood,
+        read_only=True,
+    ),
+    Tool(
         name="coordination.lease.acquire",
         title="Acquire or renew a lease",
         description=prose.ACQUIRE,
@@ -100,26 +120,6 @@ TOOLS = (
         run=actions.withdraw,
         say=words.withdrawn,
         destructive=True,
-    ),
-    Tool(
-        name="coordination.wait",
-        title="See who holds and who waits",
-        description=prose.WAIT,
-        arguments=shapes.WaitArguments,
-        answers=(schemas.Picture,),
-        run=actions.wait,
-        say=words.pictured,
-        read_only=True,
-    ),
-    Tool(
-        name="coordination.status",
-        title="See where I stand",
-        description=prose.STATUS,
-        arguments=shapes.OwnArguments,
-        answers=(shapes.Status,),
-        run=actions.status,
-        say=words.stood,
-        read_only=True,
     ),
 )
 _BY_NAME = {name: tool for tool in TOOLS for name in (tool.name, tool.compatible_name)}
