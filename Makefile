@@ -2,7 +2,7 @@
 
 PYTHON_OF_VENV := .venv/bin/python
 
-.PHONY: help run test check bench bench-quick environment services lock
+.PHONY: help run test check bench bench-quick environment services lock messages
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -35,3 +35,6 @@ services: ## the programs that the tests need
 lock: environment ## requirements.lock anew from pyproject.toml
 	.venv/bin/uv pip compile pyproject.toml --group dev --universal --generate-hashes \
 	  --python-version 3.11 --no-header --quiet --output-file requirements.lock
+
+messages: environment ## the catalogue of English in line with the code
+	@$(PYTHON_OF_VENV) -m tests.messages

@@ -15,8 +15,16 @@ from .outbox import Drain
 from .store import StorageFault, Store
 
 __all__ = [
-    *("BATCH", "Answer", "Ask", "Authority", "StorageFault", "Unavailable"),
-    *("get", "rules", "start", "stop"),
+    "BATCH",
+    "Answer",
+    "Ask",
+    "Authority",
+    "StorageFault",
+    "Unavailable",
+    "get",
+    "rules",
+    "start",
+    "stop",
 ]
 
 _lock = threading.Lock()

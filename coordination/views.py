@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -9,11 +10,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import path
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from coordination import texts
-from coordination.page import article
+from coordination.page import article, figures
 from intramedial.markdown import to_markdown
 
 PREFIX = "/api/v1/acp/coordination"
@@ -111,12 +113,26 @@ def limits() -> dict[str, int]:
     }
 
 
+@cache
+def account(language: str) -> str:
+    """The account of the module below Lanzar, as HTML. Nothing in it changes while the process runs."""
+    return render_to_string("module/article.html", {**article.context(), "base_url": settings.BASE_URL})
+
+
+@cache
+def account_text(language: str) -> str:
+    """The same as Markdown: the same templates, read back as text."""
+    page = render_to_string("module/text.html", {**article.context(), "base_url": settings.BASE_URL})
+    return to_markdown(page, settings.BASE_URL)
+
+
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """The module page: what a lease is, Lanzar, and the live board of the visitor's trial."""
     seconds = settings.LEASE_TTL_MS / 1000
     context = {
-        **article.context(),
+        **figures.figures(),
+        "article": account(str(get_language())),
         "lease_seconds": int(seconds) if seconds.is_integer() else seconds,
         "operations": operations(),
         "texts": texts.ALL,
@@ -129,9 +145,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def module_text(request: HttpRequest) -> HttpResponse:
-    """The module page's account as Markdown: the same templates, read back as text."""
-    page = render_to_string("module/text.html", article.context(), request)
-    return HttpResponse(to_markdown(page, settings.BASE_URL), content_type="text/markdown; charset=utf-8")
+    """The module page's account as Markdown."""
+    return HttpResponse(account_text(str(get_language())), content_type="text/markdown; charset=utf-8")
 
 
 urlpatterns = [path("", home, name="home"), path("modulo.md", module_text, name="module_text")]

@@ -4,20 +4,27 @@ from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.urls import include, path
 
-from coordination.page.article import reasons
+from coordination.page import article
 from coordination.page.figures import figures
-from intramedial import errors
+from intramedial import crawlers, errors
 
 handler400 = "intramedial.pages.bad_request"
 handler403 = "intramedial.pages.forbidden"
 handler404 = "intramedial.pages.not_found"
 handler500 = "intramedial.pages.server_error"
 
+
+def pages() -> list[crawlers.Page]:
+    """The pages that are worth finding."""
+    return [("home", ()), ("errors", ()), *(("error", (entry.reason,)) for entry in article.reasons())]
+
+
 urlpatterns = [
     path("admin/", admin.site.urls),
+    *crawlers.urlpatterns(pages(), article.plain),
     *i18n_patterns(
         path("", include("coordination.views")),
-        *errors.urlpatterns(reasons(), figures),
+        *errors.urlpatterns(article.reasons(), figures),
         prefix_default_language=False,
     ),
 ]

@@ -24,7 +24,7 @@ VALUES = ("coordination.core", "coordination.wire")
 # What remembers.
 STORE = (
     *("coordination.clock", "coordination.engines", "coordination.models"),
-    *("coordination.opening", "coordination.rows", "coordination.store"),
+    *("coordination.opening", "coordination.rows", "coordination.store", "coordination.transaction"),
 )
 # The one door, and the parts of it.
 AUTHORITY = (
@@ -41,13 +41,14 @@ MAY_IMPORT = {
     "coordination/wire.py": VALUES,
     "coordination/texts.py": (),
     "coordination/apps.py": (),
-    "coordination/migrations/*": (),
+    "coordination/migrations/*": ("coordination.models",),
     "coordination/clock.py": (),
     "coordination/models.py": (),
     "coordination/opening.py": (*VALUES, *STORE),
     "coordination/engines/*": (*VALUES, *STORE),
     "coordination/rows.py": (*VALUES, *STORE),
     "coordination/store.py": (*VALUES, *STORE),
+    "coordination/transaction.py": (*VALUES, *STORE),
     "coordination/queries.py": (*VALUES, *STORE),
     **{
         f"coordination/{part.removeprefix('coordination.')}.py": (
@@ -73,7 +74,11 @@ MAY_IMPORT = {
     "coordination/consumers.py": (*DOOR, "coordination.live", *PLATFORM),
     "coordination/views.py": (*DOOR, "coordination.page", "coordination.texts", *PLATFORM),
     # What the pages say is read from the core, the shapes and the table of what is served.
-    "coordination/page/*": (*DOOR, "coordination.page", "coordination.schemas", *PLATFORM),
+    "coordination/page/*": (
+        *DOOR,
+        *("coordination.mcp", "coordination.page", "coordination.schemas"),
+        *PLATFORM,
+    ),
     "coordination/scenarios.py": (*DOOR, *PLATFORM),
     "coordination/management/commands/*": (*DOOR, *PLATFORM),
     "coordination/admin.py": ("coordination.models", "coordination.authority", *PLATFORM),

@@ -94,12 +94,29 @@ def context() -> dict[str, Any]:
         "does_not": promises.DOES_NOT,
         "limits_table": reference.limits(),
         "operation_groups": reference.operations(),
-        "mcp_served": reference.serves("/mcp"),
+        "tools": reference.tools(),
+        "mcp_configuration": reference.mcp_configuration(),
         "exchange": exchange(),
         "refusals": [entry for entry in entries if entry.refusal],
         "problems": [entry for entry in entries if not entry.refusal],
         "unavailable_url": reverse("error", args=["authority_unavailable"]),
         "mismatch_url": reverse("error", args=["actor_mismatch"]),
+    }
+
+
+def plain() -> dict[str, Any]:
+    """What the plain account for models names: figures, three answers, operations, reasons."""
+    granted, held = samples.one_lock()[:2]
+    return {
+        **figures.figures(),
+        "read_classes_plain": ", ".join(f"`{name}`" for name in figures.CLASSES),
+        "exchange_body": granted.body,
+        "granted": granted.text,
+        "held": held.text,
+        "deadlocked": samples.broken_deadlock()[1].text,
+        "operation_groups": reference.operations(),
+        "tools": reference.tools(),
+        "reasons": reasons(),
     }
 
 

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
+from pydantic import BaseModel
 
 from coordination.core.names import MAX_NAME
 from coordination.schemas import MAX_PAGE
-from intramedial import amounts, api
+from intramedial import amounts, api, routes
 from intramedial.calls import COUNTED
 from intramedial.identity.did import MAX_DID_LENGTH
+from intramedial.pretty_json import pretty
 
 WORDS: Mapping[str, Any] = {
     "acquireLease": _("Pedir un recurso, o renovar el que ya se tiene."),
@@ -28,6 +30,13 @@ WORDS: Mapping[str, Any] = {
     "jwks": _("Las claves que han firmado recibos, también las retiradas."),
     "didDocument": _("Las mismas claves, como documento did:web."),
     "openapi": _("La descripción completa de esta API (OpenAPI 3.1)."),
+}
+TOOL_WORDS: Mapping[str, Any] = {
+    "coordination.wait": _("Quién tiene qué y quién espera."),
+    "coordination.status": _("Cómo estás con un recurso: si lo tienes, en qué puesto, quién va delante."),
+    "coordination.lease.acquire": _("Pedir un recurso o renovarlo. ttlMs se acepta y no cambia nada."),
+    "coordination.lease.release": _("Devolver lo que tengas de ese recurso; no hace falta leaseId."),
+    "coordination.lease.withdraw": _("Dejar la cola."),
 }
 GROUPS = (
     ("coordination", _("Coordinación")),
@@ -48,6 +57,14 @@ class Operation(NamedTuple):
     counted: bool
 
 
+class Tool(NamedTuple):
+    """One tool of MCP: its name, the arguments it takes, what it does."""
+
+    name: str
+    arguments: str
+    words: Any
+
+
 class Limit(NamedTuple):
     """One limit: what is limited, how much, and the reason of the refusal."""
 
@@ -59,20 +76,44 @@ class Limit(NamedTuple):
 def operations() -> list[tuple[Any, list[Operation]]]:
     """All that is served, in groups with their titles."""
     found: dict[str, list[Operation]] = defaultdict(list)
-    for path, by_method in api.routes_by_path().items():
-        for method, route in by_method.items():
-            operation = route.operation
-            name = operation.operation_id or ""
-            words = WORDS.get(name, operation.summary)
-            counted = route.credentials is COUNTED
-            shown = Operation(name, method, path, words, route.credentials is not None, counted)
-            found[str((operation.tags or [GROUPS[0][0]])[0])].append(shown)
+    for path, operation in routes.operations(api.api):
+        name = operation.operation_id or ""
+        words = WORDS.get(name, operation.summary)
+        credentials = next(iter(operation.auth_callbacks), None)
+        tag = str((operation.tags or [GROUPS[0][0]])[0])
+        found[tag] += [
+            Operation(name, method, path, words, credentials is not None, credentials is COUNTED)
+            for method in operation.methods
+        ]
     return [(title, found[tag]) for tag, title in GROUPS]
 
 
-def serves(path: str) -> bool:
-    """Whether the API serves this path."""
-    return path in api.routes_by_path()
+def tools() -> list[Tool]:
+    """The tools that are served over MCP."""
+    # The protocol's library is large: commands that show no page need not load it.
+    from coordination.mcp.tools import TOOLS
+
+    return [
+        Tool(tool.name, _arguments(tool.arguments), TOOL_WORDS.get(tool.name, tool.title)) for tool in TOOLS
+    ]
+
+
+def _arguments(shape: type[BaseModel]) -> str:
+    names = [
+        f"{field.alias or name}{'' if field.is_required() else '?'}"
+        for name, field in shape.model_fields.items()
+    ]
+    return f"{{{', '.join(names)}}}"
+
+
+def mcp_configuration() -> str:
+    """What goes into the configuration of an agent that speaks MCP."""
+    server = {
+        "type": "http",
+        "url": f"{settings.BASE_URL}/mcp",
+        "headers": {"Authorization": "Bearer imk_…"},
+    }
+    return pretty({"mcpServers": {"intramedial": server}}, width=60)
 
 
 def limits() -> list[Limit]:

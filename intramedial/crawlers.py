@@ -1,0 +1,54 @@
+"""What programs that read the site ask for: robots.txt, sitemap.xml, llms.txt."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import override
+from django.views.decorators.http import require_safe
+
+TEXT = "text/plain; charset=utf-8"
+# A page: its URL name and arguments.
+Page = tuple[str, tuple[str, ...]]
+
+
+def urlpatterns(pages: Sequence[Page], account: Callable[[], dict[str, Any]]) -> list[URLPattern]:
+    """The three files. `pages` are those worth finding; `account` is what llms.txt tells, in English."""
+
+    @require_safe
+    def sitemap(request: HttpRequest) -> HttpResponse:
+        """Every page in every language, each naming the others."""
+        context = {"pages": [_addresses(page) for page in pages]}
+        return render(request, "sitemap.xml", context, content_type="application/xml; charset=utf-8")
+
+    @require_safe
+    def llms(request: HttpRequest) -> HttpResponse:
+        """The API in plain words, for models."""
+        with override("en"):
+            return render(request, "llms.txt", account(), content_type=TEXT)
+
+    return [
+        path("robots.txt", robots, name="robots"),
+        path("sitemap.xml", sitemap, name="sitemap"),
+        path("llms.txt", llms, name="llms"),
+    ]
+
+
+@require_safe
+def robots(request: HttpRequest) -> HttpResponse:
+    """Everything may be read but the administration; the API answers nobody without credentials."""
+    sitemap = f"Sitemap: {settings.BASE_URL}/sitemap.xml"
+    lines = ("User-agent: *", "Disallow: /admin/", "Disallow: /api/", sitemap)
+    return HttpResponse("\n".join(lines) + "\n", content_type=TEXT)
+
+
+def _addresses(page: Page) -> dict[str, str]:
+    name, arguments = page
+    found = {}
+    for code, _name in settings.LANGUAGES:
+        with override(code):
+            found[code] = settings.BASE_URL + reverse(name, args=arguments)
+    return found
