@@ -1,7 +1,7 @@
 """The REST router of coordination: from a validated request to a command, from an outcome to an answer."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import orjson
@@ -15,20 +15,24 @@ from coordination.core.messages import (
     Granted,
     Held,
     NotReleased,
+    Outcome,
     Release,
     Released,
     Withdraw,
     Withdrawn,
 )
 from coordination.wire import new_lease_id
-from intramedial.calls import COUNTED, UNCOUNTED, Call, Reply
+from intramedial.calls import COUNTED, UNCOUNTED, Call, Headers, Reply
 from intramedial.problems import Problem
 from intramedial.schemas import errors
 
 router = Router(tags=["coordination"], by_alias=True)
 
-STATUS = {Granted: 200, Released: 200, Withdrawn: 200, Held: 409, Deadlock: 409, NotReleased: 409}
-RETRY_AFTER = {Held: ((b"retry-after", b"1"),)}
+STATUS: Mapping[type[Outcome], int] = {
+    **dict.fromkeys((Granted, Released, Withdrawn), 200),
+    **dict.fromkeys((Held, Deadlock, NotReleased), 409),
+}
+RETRY_AFTER: Mapping[type[Outcome], Headers] = {Held: ((b"retry-after", b"1"),)}
 
 PREFER = {
     "in": "header",

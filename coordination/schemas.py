@@ -3,9 +3,9 @@
 Answers are written by `coordination.wire`; a test holds what is served to these shapes.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo
 
 from coordination.core.model import Mode
 from coordination.core.names import MAX_NAME, normal_name, parse_resource
@@ -16,9 +16,18 @@ MAX_PAGE = 500
 MAX_LEASE_ID = 256
 
 
-def _resource(text: str, info: ValidationInfo) -> tuple[str, Mode]:
-    """The base name and the mode asked for, by the workspace's own semantic classes (the context)."""
-    return parse_resource(text, info.context)
+class Requested(NamedTuple):
+    """A resource as it was asked for: its base name, and the mode that follows from its suffix."""
+
+    name: str
+    mode: Mode
+
+
+def _requested(given: object, info: ValidationInfo) -> Requested:
+    """By the workspace's own semantic classes, which are the validation's context."""
+    if not isinstance(given, str):
+        raise ValueError("must be a text")
+    return Requested(*parse_resource(given, info.context))
 
 
 def _digits(value: object) -> object:
@@ -31,8 +40,8 @@ def _digits(value: object) -> object:
 
 
 RequestedResource = Annotated[
-    str,
-    AfterValidator(_resource),
+    Requested,
+    PlainValidator(_requested, json_schema_input_type=str),
     Field(
         description="`class:name`, then optionally `#read`, `#write` (the default) or `#delete`. Reads share "
         "in the classes `doc`, `file`, `data` and `config`, unless the workspace says otherwise; all else is "

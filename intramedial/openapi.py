@@ -78,7 +78,7 @@ def describe(api: NinjaAPI) -> Json:
     for path, operation in routes.operations(api):
         for method in operation.methods:
             described = document["paths"][path][method.lower()]
-            credentials = operation.auth_callbacks[0] if operation.auth_callbacks else None
+            credentials = routes.credentials_of(operation)
             _describe(described, credentials.schemes if credentials else ())
     return document
 
@@ -89,9 +89,13 @@ def _describe(described: Json, schemes: tuple[str, ...]) -> None:
         described["parameters"].append(WORKSPACE)
     for parameter in described["parameters"]:
         _plain(parameter["schema"])
+        # A list of examples belongs to the schema, where it stands as well; a parameter has a map of them.
+        parameter.pop("examples", None)
     described["responses"] = {str(status): response for status, response in described["responses"].items()}
     for status, response in ((int(status), response) for status, response in described["responses"].items()):
         content = response.get("content", {})
+        for media in content.values():
+            _plain(media["schema"])
         if status >= 400 and _is_problem(content):
             response["content"] = {PROBLEM: content.pop("application/json")}
             response["description"] = _reasons(status)

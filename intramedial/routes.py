@@ -4,7 +4,7 @@ The API has no variable in any path, so finding an operation is two look-ups. Th
 those of the registered signature, which are the ones in the OpenAPI description.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -24,9 +24,11 @@ MAX_QUERY = 8192
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation: its function, the shapes of what it is asked, and whom it lets in (None: everybody)."""
+    """One operation as registered: its function, the shapes of what it is asked, whom it lets in (None:
+    everybody)."""
 
     operation: Operation
+    view: Callable[..., Awaitable[Reply]]
     body: type[BaseModel] | None
     query: type[BaseModel] | None
     credentials: Credentials | None
@@ -34,12 +36,10 @@ class Route:
     async def run(self, call: Call) -> Reply:
         """The operation's answer. Problem for a body or query that is not valid (400, 422)."""
         if self.body is not None:
-            return await self.operation.view_func(call, validated(self.body, _json(call), call.principal))
+            return await self.view(call, validated(self.body, _json(call), call.principal))
         if self.query is not None:
-            return await self.operation.view_func(
-                call, validated(self.query, _query(call.parts.query), call.principal)
-            )
-        return await self.operation.view_func(call)
+            return await self.view(call, validated(self.query, _query(call.parts.query), call.principal))
+        return await self.view(call)
 
 
 def validated(shape: type[BaseModel], given: dict[str, Any], caller: Principal | None) -> Any:
@@ -56,8 +56,8 @@ def table(api: NinjaAPI) -> dict[str, dict[str, Route]]:
     found: dict[str, dict[str, Route]] = {}
     for path, operation in operations(api):
         shapes = {model.__ninja_param_source__: _only_shape(model) for model in operation.models}
-        credentials = operation.auth_callbacks[0] if operation.auth_callbacks else None
-        route = Route(operation, shapes.pop("body", None), shapes.pop("query", None), credentials)
+        body, query = shapes.pop("body", None), shapes.pop("query", None)
+        route = Route(operation, operation.view_func, body, query, credentials_of(operation))
         assert not shapes, f"{path}: the short path reads bodies and queries, not {', '.join(shapes)}"
         for method in operation.methods:
             found.setdefault(path, {})[method] = route
@@ -70,6 +70,14 @@ def operations(api: NinjaAPI) -> Iterator[tuple[str, Operation]]:
         for path, view in router.path_operations.items():
             for operation in view.operations:
                 yield "/" + "/".join(part.strip("/") for part in (router.prefix, path) if part), operation
+
+
+def credentials_of(operation: Operation) -> Credentials | None:
+    """What an operation was registered with as its `auth`."""
+    for credentials in operation.auth_callbacks:
+        assert isinstance(credentials, Credentials)
+        return credentials
+    return None
 
 
 def find(routes: Mapping[str, Mapping[str, Route]], method: str, path: str) -> Route:
@@ -111,6 +119,7 @@ def invalid(*faults: tuple[str, str]) -> Problem:
 
 
 def _only_shape(params: Any) -> type[BaseModel]:
+    shape: type[BaseModel]
     (shape,) = params.__annotations__.values()
     return shape
 

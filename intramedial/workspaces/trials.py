@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from intramedial.identity.principal import TrialState
@@ -65,10 +66,10 @@ def add_agent(trial_did: str, did: str) -> tuple[State, bool]:
     with transaction.atomic():
         _serialize(f"trial {did}", f"trial {trial_did}")
         trial = Trial.objects.select_related("workspace").get(did=trial_did)
-        if did == trial_did or trial.agents.filter(did=did).exists():
+        if did == trial_did or _agents(trial).filter(did=did).exists():
             return state(trial), False
         _check_unused(did)
-        if 1 + trial.agents.count() >= settings.TRIAL_AGENTS:
+        if 1 + _agents(trial).count() >= settings.TRIAL_AGENTS:
             raise Problem(
                 "rate_limited", f"A trial has at most {settings.TRIAL_AGENTS} agents, its own key included."
             )
@@ -84,8 +85,12 @@ def state(trial: Trial) -> State:
     return State(
         TrialState(trial.did, trial.calls_limit, trial.calls_used, trial.expires_at, days),
         trial.workspace.public_id,
-        tuple(trial.agents.order_by("created_at", "pk").values_list("did", flat=True)),
+        tuple(_agents(trial).order_by("created_at", "pk").values_list("did", flat=True)),
     )
+
+
+def _agents(trial: Trial) -> QuerySet[TrialAgent]:
+    return TrialAgent.objects.filter(trial=trial)
 
 
 def _check_unused(did: str) -> None:
