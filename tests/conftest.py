@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management import call_command
 
 from tests.plugin import CLUSTER
-from tests.server import ServerProcess, manage
+from tests.server import ServerProcess, bootstrap
 from tests.services import Postgres, Redis
 
 
@@ -86,17 +86,27 @@ def redis_url(redis_server: Redis) -> str:
 @pytest.fixture(scope="session")
 def bootstrapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory as `bootstrap` leaves it, to copy; the secrets shown are in its `bootstrap.json`."""
-    directory = tmp_path_factory.mktemp("bootstrapped")
-    shown = manage("bootstrap", "--json", env={"INTRAMEDIAL_DATA_DIR": str(directory)})
-    (directory / "bootstrap.json").write_text(shown)
-    return directory
+    return bootstrap(tmp_path_factory.mktemp("bootstrapped"), {})
+
+
+@pytest.fixture(scope="session")
+def bootstrapped_postgres(
+    tmp_path_factory: pytest.TempPathFactory, postgres_cluster: Postgres
+) -> tuple[Path, str]:
+    """The same on PostgreSQL: the data directory and the name of the database, to copy both."""
+    name = postgres_cluster.create_database()
+    directory = tmp_path_factory.mktemp("bootstrapped-postgres")
+    return bootstrap(directory, {"DATABASE_URL": postgres_cluster.url(name)}), name
 
 
 @pytest.fixture
-def live_server_process(bootstrapped: Path, tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
+def live_server_process(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[..., ServerProcess]]:
     """`live_server_process(**env)`: start `manage.py serve` in a process and data directory of its own.
 
-    Returns once it is ready; every server started is killed when the test ends.
+    Its database is of the kind that `--database` says, and its own too, unless `env` names one. Returns once
+    the server is ready; every server started is killed when the test ends.
     """
     servers: list[ServerProcess] = []
 
@@ -104,10 +114,14 @@ def live_server_process(bootstrapped: Path, tmp_path: Path) -> Iterator[Callable
         data_dir = tmp_path / f"server-{len(servers)}"
         if any(name.endswith("DATABASE_URL") for name in env):
             data_dir.mkdir()
-            given = {**env, "INTRAMEDIAL_DATA_DIR": str(data_dir)}
-            (data_dir / "bootstrap.json").write_text(manage("bootstrap", "--json", env=given))
+            bootstrap(data_dir, env)
+        elif request.config.getoption("database") == "postgresql":
+            cluster: Postgres = request.getfixturevalue("postgres_cluster")
+            directory, template = request.getfixturevalue("bootstrapped_postgres")
+            shutil.copytree(directory, data_dir)
+            env = {**env, "DATABASE_URL": cluster.url(cluster.create_database(template))}
         else:
-            shutil.copytree(bootstrapped, data_dir)
+            shutil.copytree(request.getfixturevalue("bootstrapped"), data_dir)
         server = ServerProcess(data_dir, env)
         servers.append(server)
         return server.start()

@@ -30,6 +30,13 @@ def manage(*arguments: str, env: dict[str, str]) -> str:
     return done.stdout
 
 
+def bootstrap(data_dir: Path, env: dict[str, str]) -> Path:
+    """Set `data_dir` and the databases of `env` up; the secrets shown are kept in its `bootstrap.json`."""
+    given = {"DATABASE_URL": "", **env, "INTRAMEDIAL_DATA_DIR": str(data_dir)}
+    (data_dir / "bootstrap.json").write_text(manage("bootstrap", "--json", env=given))
+    return data_dir
+
+
 class ServerProcess:
     """`manage.py serve` on a random port; `url` is where, `data_dir` is its own, `log` what it wrote."""
 
@@ -37,7 +44,13 @@ class ServerProcess:
         self.data_dir = data_dir
         self.port = int(env.get("PORT", 0)) or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.env = {"HOST": "127.0.0.1", **env, "PORT": str(self.port), "INTRAMEDIAL_DATA_DIR": str(data_dir)}
+        self.env = {
+            "HOST": "127.0.0.1",
+            "DATABASE_URL": "",
+            **env,
+            "PORT": str(self.port),
+            "INTRAMEDIAL_DATA_DIR": str(data_dir),
+        }
         self.process: subprocess.Popen[bytes] | None = None
 
     @property

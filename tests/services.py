@@ -120,10 +120,11 @@ class Postgres:
         """The address of one database."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
-    def create_database(self) -> str:
-        """A new empty database; returns its name."""
+    def create_database(self, template: str = "template1") -> str:
+        """A new database, empty or a copy of another that nobody is connected to; returns its name."""
         name = f"test_{uuid4().hex[:12]}"
-        self._administer(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        names = (sql.Identifier(name), sql.Identifier(template))
+        self._administer(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
         return name
 
     def drop_database(self, name: str) -> None:
