@@ -37,6 +37,6 @@ def _is_own(given: str, host: str) -> bool:
         parts = urlsplit(given)
         own = parts.scheme in ("http", "https") and parts.netloc == host.lower()
         # The host served counts only if it is one of ours: a name rebound to this machine is not.
-        return own and validate_host(parts.hostname or "", settings.ALLOWED_HOSTS)
+        return own and validate_host(split_domain_port(parts.netloc)[0], settings.ALLOWED_HOSTS)
     except ValueError:
         return False
