@@ -208,6 +208,8 @@ MIDDLEWARE = [
     "intramedial.logs.RequestLogMiddleware",
     "intramedial.security.HeadersMiddleware",
     "intramedial.static_files.StaticFilesMiddleware",
+    # Of the pages; Django pads each answer at random, so that its length tells nothing of a secret in it.
+    "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
