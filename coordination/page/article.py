@@ -144,6 +144,6 @@ def exchange() -> dict[str, str]:
             '  -H "Authorization: Bearer $INTRAMEDIAL_KEY" \\\n'
             f"  --json '{pretty(sample.members)}'"
         ),
-        "claims": pretty(fields.example_claims(sample.answer)),
+        "claims": pretty(fields.example_claims(sample.answer, sample.body.encode())),
         "launch": sample.launch,
     }

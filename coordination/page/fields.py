@@ -4,7 +4,9 @@ The names come from `coordination.schemas` and from the claims themselves; a nam
 that a test finds, and the page then shows the description's own.
 """
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import orjson
@@ -12,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from pydantic import BaseModel
 
 from coordination import schemas
+from coordination.page import samples
 from intramedial.receipts import receipt
 
 Words = Mapping[str, Any]
@@ -101,18 +104,18 @@ def claims() -> list[Named]:
     return [Named(name, False, CLAIMS.get(name, "")) for name in example_claims({})]
 
 
-def example_claims(result: dict[str, Any]) -> dict[str, Any]:
-    """The claims of a receipt for `result`, an answer without its receipt, as they are made for a caller."""
+def example_claims(result: dict[str, Any], request: bytes = b"") -> dict[str, Any]:
+    """The claims of a receipt for `result`, the answer to the body `request`, as they are made."""
     lease = result.get("lease", {})
     made = receipt.claims(
-        iat=1769860800,
-        jti="rcp_" + "0" * 23 + "1",
+        iat=samples.START // 1000,
+        jti=samples.RECEIPT["id"],
         sub=lease.get("holder", ""),
         auth="workspace_key",
         workspace="ws_4f8Zk2VhQ9sT1xYbN7mC3d",
         event="coordination.lease",
         outcome="granted",
-        digest="sha-256=:…:",
+        digest=f"sha-256=:{b64encode(sha256(request).digest()).decode()}:",
         result_json=orjson.dumps(result),
     )
     found: dict[str, Any] = orjson.loads(made)

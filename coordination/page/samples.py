@@ -3,6 +3,7 @@
 Time stands still at an instant of the samples' own; ids are readable; the rules are those of the settings.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,8 +33,15 @@ MANUAL = "doc:handbook"
 # The drawing on the page begins with the staff that has this number.
 TOKEN = 7
 CROWD = 50
+
+
+def _identifier(number: int) -> str:
+    """As the service draws them, but always the same ones."""
+    return hashlib.sha256(f"sample {number}".encode()).hexdigest()[:24]
+
+
 # Its bytes would fill the page; what it says is told beside it.
-RECEIPT = {"id": "rcp_" + "0" * 23 + "1", "kid": "…", "jws": "eyJhbGciOiJFZERTQSIs…"}
+RECEIPT = {"id": f"rcp_{_identifier(0)}", "kid": "…", "jws": "eyJhbGciOiJFZERTQSIs…"}
 START = int(datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp() * 1000)
 # Between two requests of a sample; shorter where an operator has made leases or offers very short.
 MOMENT_MS = 400
@@ -121,7 +129,7 @@ class Stage:
         """`POST lease`."""
         self._leases += 1
         name, mode = parse_resource(resource)
-        lease_id = f"lse_{self._leases:024x}"
+        lease_id = f"lse_{_identifier(self._leases)}"
         return self._post("lease", Acquire(name, mode, agent, lease_id), resource, agent)
 
     def release(self, agent: str, resource: str, lease_id: str | None = None) -> Sample:
