@@ -123,7 +123,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         except Problem as problem:
             self._log("live socket refused", ending(problem))
             await self.close()
-            return
+            raise StopConsumer from None
         await self.accept(PROTOCOL if PROTOCOL in self.scope["subprotocols"] else None)
         try:
             self._watcher = await self.admit(parts)
