@@ -57,13 +57,14 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """A lease that its agent was not told of."""
+    """A lease that its agent was not told of, as it was granted: renewed since, it has been told of."""
 
     workspace: str
     resource: str
     agent: str
     mode: Mode
     lease_id: str
+    expires_at: int
 
     def asked_again(self, items: Iterable[Pending]) -> bool:
         """Whether one of these asks will be answered with this very lease, renewed."""
@@ -93,7 +94,7 @@ def _owed(item: Pending, answer: Answer) -> Owed | None:
     if not isinstance(outcome, Granted) or outcome.renewed:
         return None
     lease = outcome.lease
-    return Owed(item.workspace, outcome.resource, lease.agent, lease.mode, lease.lease_id)
+    return Owed(item.workspace, outcome.resource, lease.agent, lease.mode, lease.lease_id, lease.expires_at)
 
 
 def deliver(items: Sequence[Pending], answers: Sequence[Answer], owe: Owe) -> None:

@@ -92,7 +92,8 @@ class Batch:
     def _give_back(self, transaction: Transaction) -> None:
         for owed in self.owed:
             if not owed.asked_again(self.items):  # else it is renewed
-                self._end(transaction, owed.workspace, GiveBack(owed.resource, owed.lease_id))
+                untold = GiveBack(owed.resource, owed.lease_id, owed.expires_at)
+                self._end(transaction, owed.workspace, untold)
 
     def _end(self, transaction: Transaction, workspace: str, command: GiveBack) -> Outcome:
         world = transaction.worlds[workspace]

@@ -1,0 +1,68 @@
+"""A lease that its agent was not told of is given back, unless its agent has asked again meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from coordination.asks import Ask, Pending, granted
+from coordination.batch import Batch
+from coordination.core.messages import Acquire, Command, Granted
+from coordination.core.model import Mode, Rules
+from coordination.store import Store
+
+from .doors import START, Database
+
+NOBODY: Any = (None, None)  # waits for these answers
+RULES = Rules()
+
+
+def acquire(agent: str, lease_id: str) -> Acquire:
+    return Acquire("lock:a", Mode.EXCLUSIVE, agent, lease_id)
+
+
+def transact(store: Store, now: int, *commands: Command, **work: Any) -> Batch:
+    items = [Pending(Ask("ws_1", command, "workspace_key", ""), *NOBODY) for command in commands]
+    batch = Batch(items, **work)
+    batch.transact(store, lambda: now)
+    return batch
+
+
+@pytest.fixture
+def store(database: Database) -> Any:
+    engine = database.engine()
+    yield Store(engine, RULES, outage_after_ms=None)
+    engine.close()
+
+
+def test_a_lease_nobody_heard_of_is_given_back(store: Store) -> None:
+    batch = transact(store, START, acquire("A", "lse_1"))
+    owed = granted(batch.items, batch.answers)
+    assert [untold.lease_id for untold in owed] == ["lse_1"]
+    after = transact(store, START + 5, acquire("B", "lse_2"), owed=owed)
+    assert isinstance(after.answers[0].outcome, Granted)
+    assert after.answers[0].outcome.lease.token == 2
+
+
+def test_a_lease_renewed_in_the_same_batch_stays(store: Store) -> None:
+    batch = transact(store, START, acquire("A", "lse_1"))
+    owed = granted(batch.items, batch.answers)
+    after = transact(store, START + 5, acquire("A", "lse_2"), owed=owed)
+    assert isinstance(after.answers[0].outcome, Granted)
+    assert after.answers[0].outcome.renewed
+
+
+def test_a_lease_renewed_through_another_process_stays(database: Database, store: Store) -> None:
+    """One process does not know whether its commit was made; before it is back, the agent has asked another
+    process, and has been told of the lease by its renewal."""
+    batch = transact(store, START, acquire("A", "lse_1"))
+    owed = granted(batch.items, batch.answers)
+    other = database.engine() if database.shared else store.engine
+    renewal = transact(Store(other, RULES, "another", None), START + 100, acquire("A", "lse_2"))
+    assert isinstance(renewal.answers[0].outcome, Granted)
+    assert renewal.answers[0].outcome.renewed
+    after = transact(store, START + 200, acquire("B", "lse_3"), owed=owed)
+    assert after.answers[0].outcome.holder == "A"
+    if database.shared:
+        other.close()
