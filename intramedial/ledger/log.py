@@ -1,9 +1,10 @@
 """Appending to the ledger."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Sequence
 
 from django.db import Error, connections, router, transaction
-from django.db.models import Max
+from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from intramedial.ledger.models import Entry
@@ -11,8 +12,13 @@ from intramedial.ledger.models import Entry
 Leaf = tuple[str, str, str]
 """``(receipt id, workspace id, the receipt's compact JWS)``."""
 
-# Values in one statement stay below SQLite's oldest limit of 999 variables.
-_CHUNK = 150
+# Rows come by the thousand and in the server's own process, so they go past the ORM.
+_LAST = 'SELECT max("index") FROM ledger_entry'
+_KNOWN_SQLITE = "SELECT receipt_id FROM ledger_entry WHERE receipt_id IN (SELECT value FROM json_each(%s))"
+_KNOWN_POSTGRESQL = "SELECT receipt_id FROM ledger_entry WHERE receipt_id = ANY(%s)"
+_INSERT = (
+    'INSERT INTO ledger_entry ("index", receipt_id, workspace, leaf, appended_at) VALUES (%s, %s, %s, %s, %s)'
+)
 
 # Any constant of the service's own: the key of the one PostgreSQL advisory lock that appends hold.
 _LOCK = 0x1EDC_E4A0_0001
@@ -27,25 +33,14 @@ def append(leaves: Sequence[Leaf]) -> int:
     """
     alias = router.db_for_write(Entry)
     try:
-        with transaction.atomic(using=alias, durable=True):
-            _lock(alias)
-            fresh = list(_fresh(leaves))
-            last = Entry.objects.using(alias).aggregate(last=Max("index"))["last"]
+        with transaction.atomic(using=alias, durable=True), connections[alias].cursor() as cursor:
+            _lock(cursor)
+            fresh = _fresh(cursor, leaves)
+            cursor.execute(_LAST)
+            (last,) = cursor.fetchone()
             first = 0 if last is None else last + 1
-            now = timezone.now()
-            Entry.objects.using(alias).bulk_create(
-                (
-                    Entry(
-                        index=first + at,
-                        receipt_id=receipt_id,
-                        workspace=workspace,
-                        leaf=leaf,
-                        appended_at=now,
-                    )
-                    for at, (receipt_id, workspace, leaf) in enumerate(fresh)
-                ),
-                batch_size=_CHUNK,
-            )
+            now = connections[alias].ops.adapt_datetimefield_value(timezone.now())
+            cursor.executemany(_INSERT, [(first + at, *leaf, now) for at, leaf in enumerate(fresh)])
     except Error:
         # The next attempt begins with a connection of its own, should this one be what failed.
         connections[alias].close()
@@ -58,25 +53,25 @@ def close() -> None:
     connections[router.db_for_write(Entry)].close()
 
 
-def _lock(alias: str) -> None:
+def _lock(cursor: CursorWrapper) -> None:
     """Keep every other appender out until the transaction ends.
 
     On PostgreSQL by an advisory lock, taken before the first read. On SQLite the transaction itself does it:
     the settings begin it as IMMEDIATE, which lets one writer in.
     """
-    connection = connections[alias]
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+    if cursor.db.vendor == "postgresql":
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
-def _fresh(leaves: Sequence[Leaf]) -> Iterator[Leaf]:
+def _fresh(cursor: CursorWrapper, leaves: Sequence[Leaf]) -> list[Leaf]:
     """The leaves whose receipt is neither in the log nor twice in the batch."""
-    seen: set[str] = set()
-    for start in range(0, len(leaves), _CHUNK):
-        ids = [receipt_id for receipt_id, _, _ in leaves[start : start + _CHUNK]]
-        seen.update(Entry.objects.filter(receipt_id__in=ids).values_list("receipt_id", flat=True))
+    by_id: dict[str, Leaf] = {}
     for leaf in leaves:
-        if leaf[0] not in seen:
-            seen.add(leaf[0])
-            yield leaf
+        by_id.setdefault(leaf[0], leaf)
+    ids = list(by_id)
+    if cursor.db.vendor == "postgresql":
+        cursor.execute(_KNOWN_POSTGRESQL, [ids])
+    else:
+        cursor.execute(_KNOWN_SQLITE, [json.dumps(ids)])
+    known = {receipt_id for (receipt_id,) in cursor.fetchall()}
+    return [leaf for receipt_id, leaf in by_id.items() if receipt_id not in known]

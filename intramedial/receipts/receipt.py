@@ -1,6 +1,7 @@
 """What a receipt says, and the receipt itself."""
 
 import logging
+from collections import OrderedDict
 from typing import Any
 
 import orjson
@@ -9,6 +10,14 @@ from django.conf import settings
 from intramedial.receipts import signing
 
 logger = logging.getLogger(__name__)
+
+RECENT = 4_096  # receipts, of some thousand bytes each
+_recent: OrderedDict[str, str] = OrderedDict()  # each of its steps is safe between threads
+
+
+def recent(jti: str) -> str | None:
+    """The JWS of a receipt signed in this process a moment ago, so that the ledger need not sign it again."""
+    return _recent.pop(jti, None)
 
 
 def claims(
@@ -52,7 +61,11 @@ def receipt(claims: bytes, jti: str, kid: str | None = None) -> dict[str, str] |
     """
     try:
         signer = signing.current() if kid is None else signing.by_kid(kid)
-        return {"id": jti, "kid": signer.kid, "jws": signer.sign(claims)}
+        jws = signer.sign(claims)
+        _recent[jti] = jws
+        if len(_recent) > RECENT:
+            _recent.popitem(last=False)
+        return {"id": jti, "kid": signer.kid, "jws": jws}
     except Exception as error:
         # Not the traceback: frames on the way hold the private key.
         logger.error("receipt %s was not signed: %s: %s", jti, type(error).__name__, error)

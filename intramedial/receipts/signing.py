@@ -172,9 +172,9 @@ _rings: dict[Path, KeyRing] = {}
 
 def ring() -> KeyRing:
     """The keys of this installation, in ``DATA_DIR/keys``."""
-    directory = settings.DATA_DIR / "keys"
+    data_dir = settings.DATA_DIR
     # setdefault: two threads that are first at once end up with one ring.
-    return _rings.get(directory) or _rings.setdefault(directory, KeyRing(directory))
+    return _rings.get(data_dir) or _rings.setdefault(data_dir, KeyRing(data_dir / "keys"))
 
 
 def current() -> Signer:
