@@ -46,17 +46,20 @@ STOP_S = 10
 
 
 class Authority:
-    """One per process and database. `publish` gets a workspace and its events, `recorded` is called when the
-    outbox has something new; both from the authority's thread, and must return at once."""
+    """One per process and database. `publish` gets a workspace and its events if they are `wanted`,
+    `recorded` is called when the outbox has something new; all from the authority's thread, and must return
+    at once."""
 
     def __init__(
         self,
         store: Store,
         publish: Callable[[str, list[Any]], None] = broadcast.publish,
+        wanted: Callable[[str], bool] = broadcast.wanted,
         recorded: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._publish = publish
+        self._wanted = wanted
         self._recorded = recorded
         self._alarm = Alarm(store.engine)
         self._inbox: Inbox[Pending] = Inbox(PENDING_LIMIT, PENDING_SHARE)
@@ -271,7 +274,8 @@ class Authority:
         if batch.next_due is not None:
             self._alarm.expect(batch.next_due)
         for workspace, events in batch.events.items():
-            self._publish(workspace, [wire.event(event) for event in events])
+            if self._wanted(workspace):
+                self._publish(workspace, [wire.event(event) for event in events])
         if batch.recorded:
             self._recorded()
 

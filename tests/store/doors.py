@@ -98,7 +98,7 @@ class Door:
     ) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.store = Store(engine, rules or Rules(), process, outage_after_ms, remember=not engine.shared)
-        self.authority = Authority(self.store, publish or self._publish)
+        self.authority = Authority(self.store, publish or self._publish, wanted=lambda workspace: True)
         self.authority.start()
 
     def _publish(self, workspace: str, events: list[dict[str, Any]]) -> None:
