@@ -23,6 +23,7 @@ class Agent:
 
     client: Client
     did: str
+    path: str
     sent: list[bytes] = field(default_factory=list)
 
     @classmethod
@@ -44,12 +45,13 @@ class Agent:
             async with Client(transport, mode=MODES[version]) as client:
                 # Only what was listed is validated: from here on every result is held to its output schema.
                 await client.list_tools()
-                yield cls(client, did, sent)
+                yield cls(client, did, path, sent)
 
     async def call(self, tool: str, **arguments: Any) -> CallToolResult:
         """Call a tool by the short end of its name (`lease.acquire`) as this agent."""
         given = arguments if tool == "wait" else {"actorDid": self.did, **arguments}
-        result = await self.client.call_tool(f"coordination.{tool}", given)
+        name = f"coordination.{tool}"
+        result = await self.client.call_tool(name.replace(".", "_") if "compat" in self.path else name, given)
         assert isinstance(result, CallToolResult)
         return result
 

@@ -1,0 +1,196 @@
+"""What comes over the wire and is no good: hostile pages, other hosts, wrong bodies, wrong arguments."""
+
+import json
+
+from coordination.mcp import entry
+from intramedial import access_log, logs, serving
+from tests.mcp.client import NEW
+
+A = "did:web:a.example"
+GOOD = json.dumps(
+    {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "coordination.wait"}}
+)
+ACQUIRE = "coordination.lease.acquire"
+BOTH = {"resource": "lock:a", "actorDid": A}
+
+
+VERSIONS = ({}, {"mcp_protocol_version": NEW})
+
+
+async def test_a_page_of_another_site_gets_403(wire):
+    for origin in ("http://evil.example", "null", "http://127.0.0.1.evil.example", "file://"):
+        for version in VERSIONS:
+            answer = await wire.post(GOOD, origin=origin, **version)
+            assert answer.status_code == 403, origin
+            assert answer.json()["error"]["data"]["reason"] == "forbidden"
+            assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_another_host_gets_421_with_a_key_or_without(wire):
+    for key in (wire.key, None):
+        wire.key = key
+        for host in ("evil.example", "127.0.0.1.evil.example", "evil.example:8000", "", "a b"):
+            answer = await wire.post(GOOD, host=host)
+            assert answer.status_code == 421, host
+            assert "answers at" in answer.json()["error"]["message"]
+        # A name rebound to this machine makes its page one of the same origin.
+        rebound = await wire.post(GOOD, host="evil.example:8000", origin="http://evil.example:8000")
+        assert rebound.status_code == 421
+
+
+async def test_our_own_hosts_and_pages_are_served(wire):
+    for host in ("127.0.0.1:8000", "localhost:9999", "[::1]:8000", "LOCALHOST"):
+        assert (await wire.post(GOOD, host=host)).status_code == 200, host
+        for origin in (f"http://{host.lower()}", "http://127.0.0.1:8000"):
+            assert (await wire.post(GOOD, host=host, origin=origin)).status_code == 200, (host, origin)
+
+
+async def test_there_are_no_streams_to_open_nor_sessions_to_end(wire):
+    for method in ("GET", "DELETE", "PUT", "OPTIONS", "HEAD"):
+        answer = await wire.http.request(method, "/mcp")
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+        assert method == "HEAD" or "/docs/mcp/" in answer.json()["error"]["message"]
+
+
+async def test_a_body_that_is_too_large_is_refused(wire, settings):
+    big = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"a": "a" * settings.BODY_LIMIT}})
+    answer = await wire.post(big)
+    assert answer.status_code == 413
+    assert "at most 16384 bytes" in answer.json()["error"]["message"]
+
+
+NO_JSON_RPC = (
+    (b"", -32700, "is empty"),
+    (b"{", -32700, "not JSON"),
+    (b'{"jsonrpc": "2.0", "jsonrpc": "2.0", "id": 1, "method": "ping"}', -32700, "same name twice"),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": NaN}}', -32700, "not JSON"),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "\\ud800"}', -32700, "not JSON"),
+    (b'{"a":' * 20 + b"1" + b"}" * 20, -32700, "nested more than 16 deep"),
+    (b"\xff\xfe", -32700, "not JSON"),
+    (b"[]", -32600, "one JSON-RPC 2.0 message"),
+    (b"[" + GOOD.encode() + b"]", -32600, "several at once"),
+    (b"1", -32600, "one JSON-RPC 2.0 message"),
+    (b'"a"', -32600, "one JSON-RPC 2.0 message"),
+    (b"{}", -32600, "one JSON-RPC 2.0 message"),
+    (b'{"resource": "lock:a", "actorDid": "did:web:a"}', -32600, "one JSON-RPC 2.0 message"),
+    (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600, "one JSON-RPC 2.0 message"),
+    (b'{"jsonrpc": "2.0", "id": 1, "result": {}}', -32600, "one JSON-RPC 2.0 message"),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": 5}', -32600, "one JSON-RPC 2.0 message"),
+)
+
+
+async def test_a_body_that_is_no_json_rpc(wire):
+    for content, code, words in NO_JSON_RPC:
+        for version in VERSIONS:
+            answer = await wire.post(content, **version)
+            assert (answer.status_code, answer.json()["id"]) == (400, None), content
+            error = answer.json()["error"]
+            assert error["code"] == code, content
+            assert words in error["message"], content
+
+
+async def test_a_body_that_is_not_said_to_be_json(wire):
+    for content_type in ("", "text/plain", "application/json; charset=latin-1"):
+        answer = await wire.post(GOOD, content_type=content_type)
+        assert answer.status_code == 415, content_type
+        assert "Content-Type: application/json" in answer.json()["error"]["message"]
+
+
+WRONG_ARGUMENTS = (
+    (ACQUIRE, None, "/actorDid: "),
+    (ACQUIRE, {}, "/resource: "),
+    (ACQUIRE, BOTH | {"resource": 5}, "/resource: "),
+    (ACQUIRE, BOTH | {"resource": None}, "/resource: "),
+    (ACQUIRE, BOTH | {"resource": ["lock:a"]}, "/resource: "),
+    (ACQUIRE, BOTH | {"resource": ""}, "/resource: must have 1 to 256 characters"),
+    (ACQUIRE, BOTH | {"resource": "a" * 257}, "/resource: must have 1 to 256 characters"),
+    (ACQUIRE, BOTH | {"resource": "lock:\x00a"}, "/resource: must not contain control characters"),
+    (ACQUIRE, BOTH | {"resource": "lock:\x1b[31m"}, "/resource: must not contain control characters"),
+    (ACQUIRE, BOTH | {"resource": "lock:a\u202eb"}, "bidirectional or zero-width"),
+    (ACQUIRE, BOTH | {"resource": "lock:a\u200bb"}, "bidirectional or zero-width"),
+    (ACQUIRE, BOTH | {"resource": " lock:a"}, "white space"),
+    (ACQUIRE, BOTH | {"resource": "lock:a#erase"}, "#read, #write or #delete"),
+    (ACQUIRE, BOTH | {"actorDid": "ana"}, "/actorDid: not a DID: write did:<method>:<id>"),
+    (ACQUIRE, BOTH | {"actorDid": "did:key:zabc"}, "/actorDid: "),
+    (ACQUIRE, BOTH | {"actorDid": "did:web:" + "a" * 300}, "at most 256 characters"),
+    (ACQUIRE, BOTH | {"actorDid": 7}, "/actorDid: "),
+    ("coordination.wait", {"resource": 7}, "/resource: "),
+    ("coordination.status", {"resource": "lock:a"}, "/actorDid: "),
+)
+
+
+async def test_arguments_that_are_wrong(wire):
+    for tool, arguments, words in WRONG_ARGUMENTS:
+        error = (await wire.call(tool, arguments))["error"]
+        assert error["code"] == -32602, arguments
+        assert words in error["message"], arguments
+        assert len(error["message"]) < 1000
+        # For programs, what REST would say.
+        assert error["data"]["reason"] == "invalid_request"
+        assert {fault["pointer"] for fault in error["data"]["errors"]} <= {"/resource", "/actorDid"}
+
+
+async def test_a_tool_that_there_is_not(wire):
+    for name in ("coordination.lease.steal", "", "x" * 9000):
+        error = (await wire.call(name, BOTH))["error"]
+        assert error["code"] == -32602
+        assert error["message"].startswith(f"There is no tool {name[:80]!r}. The tools are: coordination.")
+    compatible = (await wire.call("steal", BOTH, "/mcp/compat"))["error"]
+    assert "coordination_lease_acquire" in compatible["message"]
+
+
+async def test_no_ttl_ms_is_ever_read(wire):
+    for ttl in (1, -1, 10**30, 1.5, None, "60s", {"a": []}, True):
+        said = await wire.call(ACQUIRE, BOTH | {"ttlMs": ttl})
+        assert said["result"]["structuredContent"]["lease"]["ttlMs"] == 30_000, ttl
+
+
+async def test_members_that_are_not_asked_for_are_ignored(wire):
+    await wire.call(ACQUIRE, BOTH)
+    arguments = BOTH | {"leaseId": "lse_of_somebody", "force": True}
+    said = await wire.call("coordination.lease.release", arguments)
+    assert said["result"]["structuredContent"]["ok"] is True
+
+
+async def test_a_call_of_the_wrong_shape(wire):
+    for params in ([], "a", 1, {"name": 5}, {"name": "coordination.wait", "arguments": []}):
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        answer = await wire.post(json.dumps(message))
+        assert answer.status_code in (200, 400), params
+        assert answer.json()["error"]["code"] in (-32600, -32602), params
+
+
+async def test_a_notification_is_taken_and_not_answered(wire):
+    for version in VERSIONS:
+        answer = await wire.post('{"jsonrpc": "2.0", "method": "notifications/initialized"}', **version)
+        assert (answer.status_code, answer.content) == (202, b"")
+
+
+async def test_every_answer_is_hardened_and_none_is_kept(wire):
+    for answer in (await wire.post(GOOD), await wire.post(b"{}"), await wire.http.get("/mcp")):
+        headers = answer.headers
+        assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+        assert headers["content-type"] == "application/json"
+        assert headers["x-request-id"].startswith("req_")
+        assert "mcp-session-id" not in headers
+
+
+async def test_a_call_is_one_log_line_without_its_key(wire, monkeypatch):
+    written = []
+    monkeypatch.setattr(serving, "access", access_log.AccessLog(written.append))
+    logs.access.setLevel("INFO")
+    try:
+        answer = await wire.post(GOOD)
+    finally:
+        logs.access.setLevel("NOTSET")
+        serving.access.flush()
+    (line,) = [json.loads(line) for text in written for line in text.splitlines()]
+    assert (line["method"], line["path"], line["status"]) == ("POST", "/mcp", 200)
+    assert line["requestId"] == answer.headers["x-request-id"]
+    assert wire.key not in "".join(written)
+
+
+def test_paths_are_served_with_and_without_their_slash():
+    assert entry.PATHS == {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": True}
