@@ -184,7 +184,9 @@ def _release(world: World, ask: Release, now: int) -> Outcome:
 def _end_lease(world: World, resource: Resource, lease: Lease, now: int, trust: TrustMove | None) -> None:
     leases = tuple(held for held in resource.leases if held is not lease)
     world.events.append(Event(Kind.RELEASED, now, resource.name, lease.agent, lease=lease, trust=trust))
-    _store(world, replace(resource, leases=leases), now)
+    _store(
+        world, Resource(resource.name, resource.last_token, leases, resource.queue, resource.refusals), now
+    )
 
 
 def _withdraw(world: World, ask: Withdraw, now: int) -> Withdrawn:

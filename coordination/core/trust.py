@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 from .messages import TrustMove
@@ -16,16 +15,18 @@ _MAX = Decimal("100.0")
 def earn(world: World, did: str) -> TrustMove:
     """A lease was released."""
     agent = world.know(did)
-    return _move(world, replace(agent, releases=agent.releases + 1), world.rules.trust_release)
+    score = _within(agent.trust + world.rules.trust_release)
+    world.put_agent(Agent(did, score, agent.releases + 1, agent.expiries))
+    return TrustMove(score, score - agent.trust)
 
 
 def pay(world: World, did: str) -> TrustMove:
     """A lease was left to run out."""
     agent = world.know(did)
-    return _move(world, replace(agent, expiries=agent.expiries + 1), world.rules.trust_expiry)
-
-
-def _move(world: World, agent: Agent, by: Decimal) -> TrustMove:
-    score = min(_MAX, max(_MIN, agent.trust + by))
-    world.put_agent(replace(agent, trust=score))
+    score = _within(agent.trust + world.rules.trust_expiry)
+    world.put_agent(Agent(did, score, agent.releases, agent.expiries + 1))
     return TrustMove(score, score - agent.trust)
+
+
+def _within(score: Decimal) -> Decimal:
+    return min(_MAX, max(_MIN, score))
