@@ -23,13 +23,6 @@ SAMPLE_RESOURCE = "lock:deploy/production"
 # The shape of a DID, for samples that a reader fills in.
 SAMPLE_DID = "did:key:z6Mk…"
 
-SHEETS = (
-    *(
-        f"css/components/{name}.css"
-        for name in ("board", "code", "drawing", "reading", "receipt", "telling", "track")
-    ),
-    *(f"css/pages/{name}.css" for name in ("home", "lanzar", "module")),
-)
 # What js/home.js imports, so that the browser fetches all of it at once; a test holds it to the imports.
 MODULES = tuple(
     f"js/{name}.js"
@@ -46,7 +39,7 @@ MODULES = tuple(
 def operations() -> dict[str, dict[str, Any]]:
     """What can be launched, in the page's language.
 
-    By wire name: title, words, method, path, sends (`body` or `query`), example, curl.
+    By wire name: title, words, method, path, sends (`body` or `query`), example (and its text), curl.
     """
     both = {"resource": SAMPLE_RESOURCE, "actorDid": SAMPLE_DID}
     found = {
@@ -87,6 +80,7 @@ def operations() -> dict[str, dict[str, Any]]:
     }
     for operation in found.values():
         operation["curl"] = curl(operation)
+        operation["text"] = json.dumps(operation["example"], ensure_ascii=False, indent=2)
     return found
 
 
@@ -95,7 +89,7 @@ def curl(operation: dict[str, Any]) -> str:
     address = shlex.quote(settings.BASE_URL + operation["path"])
     key = '-H "Authorization: Bearer $INTRAMEDIAL_KEY"'
     if operation["sends"] == "body":
-        body = shlex.quote(json.dumps(operation["example"], ensure_ascii=False))
+        body = shlex.quote(json.dumps(operation["example"], ensure_ascii=False, separators=(",", ":")))
         parts = [f"curl -sS {address}", key, "-H 'Content-Type: application/json'", f"-d {body}"]
     else:
         query = [f"--data-urlencode {shlex.quote(f'{k}={v}')}" for k, v in operation["example"].items()]
@@ -137,7 +131,6 @@ def home(request: HttpRequest) -> HttpResponse:
         "operations": operations(),
         "texts": texts.ALL,
         "limits": limits(),
-        "sheets": SHEETS,
         "modules": MODULES,
     }
     return render(request, "home.html", context)

@@ -17,11 +17,6 @@ from intramedial.pretty_json import pretty
 
 Json = dict[str, Any]
 
-SHEETS = (
-    *(f"css/components/{name}.css" for name in ("code", "reading", "telling")),
-    "css/pages/catalogue.css",
-)
-
 
 class Explained(NamedTuple):
     """One reason: what happened, in a sentence, and an answer as it would come. The rest of the words stand
@@ -49,7 +44,7 @@ def urlpatterns(entries: Iterable[Explained], figures: Callable[[], Json]) -> li
     @require_safe
     def listed(request: HttpRequest) -> HttpResponse:
         """Every reason, refusals first."""
-        return render(request, "errors/index.html", {"groups": groups, "sheets": SHEETS})
+        return render(request, "errors/index.html", {"groups": groups})
 
     @require_safe
     def explained(request: HttpRequest, reason: str) -> HttpResponse:
@@ -58,7 +53,7 @@ def urlpatterns(entries: Iterable[Explained], figures: Callable[[], Json]) -> li
         if entry is None:
             raise Http404("no such reason")
         example = pretty(entry.example())
-        context = {**figures(), "entry": entry, "example": example, "groups": groups, "sheets": SHEETS}
+        context = {**figures(), "entry": entry, "example": example, "groups": groups}
         return render(request, f"errors/{entry.reason}.html", context)
 
     return [

@@ -9,16 +9,18 @@ from django.template.loader import render_to_string
 from django.urls import reverse, translate_url
 from django.utils.translation import get_language, get_language_info
 
+from intramedial import styles
+
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """Context of every template: `languages`, `home_path`, `base_url`.
+    """Context of every template: `languages`, `home_path`, `base_url`, `styles`.
 
     A language is code, name, path, absolute (of this page in it) and current.
     """
     here = request.get_full_path()
     languages = []
     for code, _ in settings.LANGUAGES:
-        path = translate_url(here, code)
+        path = _in_language(here, code)
         languages.append(
             {
                 "code": code,
@@ -28,7 +30,21 @@ def site(request: HttpRequest) -> dict[str, Any]:
                 "current": code == get_language(),
             }
         )
-    return {"languages": languages, "home_path": reverse("home"), "base_url": settings.BASE_URL}
+    return {
+        "languages": languages,
+        "home_path": reverse("home"),
+        "base_url": settings.BASE_URL,
+        "styles": styles.addresses(),
+    }
+
+
+def _in_language(path: str, code: str) -> str:
+    """The address of the same page in another language; of one that does not exist, likewise."""
+    found = translate_url(path, code)
+    if found != path or code == get_language():
+        return found
+    bare = path.removeprefix(f"/{get_language()}")
+    return bare if code == settings.LANGUAGE_CODE else f"/{code}{bare}"
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

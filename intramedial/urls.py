@@ -6,7 +6,7 @@ from django.urls import include, path
 
 from coordination.page import article
 from coordination.page.figures import figures
-from intramedial import crawlers, errors
+from intramedial import crawlers, errors, styles
 
 handler400 = "intramedial.pages.bad_request"
 handler403 = "intramedial.pages.forbidden"
@@ -22,6 +22,7 @@ def pages() -> list[crawlers.Page]:
 urlpatterns = [
     path("admin/", admin.site.urls),
     *crawlers.urlpatterns(pages(), article.plain),
+    *styles.urlpatterns(),
     *i18n_patterns(
         path("", include("coordination.views")),
         *errors.urlpatterns(article.reasons(), figures),

@@ -4,35 +4,23 @@ import { h, icon } from "../lib/dom.js";
 
 const THEMES = ["auto", "light", "dark"];
 
-/** <theme-switch data-auto data-light data-dark>: one button that goes round the three. */
+/** <theme-switch><button>: goes round the three. Which of its words show is the stylesheet's affair. */
 class ThemeSwitch extends HTMLElement {
   connectedCallback() {
-    this.words = h("span");
-    this.replaceChildren(
-      h("button", { type: "button", onclick: () => this.#next() }, icon("theme"), this.words),
-    );
-    this.#show();
-  }
-
-  get theme() {
-    return document.documentElement.dataset.theme ?? "auto";
+    this.querySelector("button").addEventListener("click", () => this.#next());
   }
 
   #next() {
-    const theme = THEMES[(THEMES.indexOf(this.theme) + 1) % THEMES.length];
-    if (theme === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
+    const root = document.documentElement;
+    const theme = THEMES[(THEMES.indexOf(root.dataset.theme ?? "auto") + 1) % THEMES.length];
+    if (theme === "auto") delete root.dataset.theme;
+    else root.dataset.theme = theme;
     try {
       if (theme === "auto") localStorage.removeItem("theme");
       else localStorage.setItem("theme", theme);
     } catch {
       // Good for this page at least.
     }
-    this.#show();
-  }
-
-  #show() {
-    this.words.textContent = this.dataset[this.theme];
   }
 }
 

@@ -27,7 +27,8 @@ export function toRequest(name, text, value) {
 
 /** The same request as a curl command for a POSIX shell, with a workspace's API key. */
 export function toCurl(baseUrl, { method, path, body }) {
-  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const quoted = (text) =>
+    /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
   const lines = [
     `curl -sS${method === "GET" || method === "POST" ? "" : ` -X ${method}`} ${quoted(baseUrl + path)}`,
     `-H "Authorization: Bearer $INTRAMEDIAL_KEY"`,

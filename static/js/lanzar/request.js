@@ -22,6 +22,7 @@ export class RequestForm extends EventTarget {
     const apple = /Mac|iPhone|iPad/.test(navigator.platform);
     // Where all stands in one column, the answer comes before the curl command.
     if (matchMedia("(max-width: 60rem)").matches) root.querySelector("details").open = false;
+    root.dataset.drawn = "";
     part(root, "shortcut").textContent = apple ? "⌘ ⏎" : "Ctrl ⏎";
 
     root.addEventListener("submit", (event) => {
