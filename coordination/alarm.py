@@ -8,7 +8,7 @@ from .engines import Engine
 
 # With other processes at work a lease may be theirs, and they may be gone: look often enough to be in time.
 POLL_MS = 100
-WORKSPACES_AT_ONCE = 64
+RESOURCES_AT_ONCE = 256
 
 
 class Alarm:
@@ -32,15 +32,12 @@ class Alarm:
         return None if self._next is None else max(0, self._next - now)
 
     def due(self, now: int) -> list[str]:
-        """The workspaces to look at now, some at a time."""
+        """The workspaces to look at now: those in which something ran out first."""
         if self.wait_ms(now) != 0:
             return []
         self._looked = now
-        workspaces = self._engine.due_workspaces(now, WORKSPACES_AT_ONCE)
-        self._next = now if len(workspaces) == WORKSPACES_AT_ONCE else self._after(now)
-        return workspaces
-
-    def _after(self, now: int) -> int | None:
-        """The next instant after `now`; what is due now is being looked at and will be written again."""
+        workspaces = self._engine.due_workspaces(now, RESOURCES_AT_ONCE)
         upcoming = self._engine.next_due()
-        return None if upcoming is None else max(upcoming, now + 1)
+        # What is due now is being looked at and will be written again; what is left over comes next.
+        self._next = None if upcoming is None else max(upcoming, now + 1)
+        return workspaces

@@ -29,13 +29,15 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`body`: the JSON answer without its receipt, the very bytes that the receipt's claims hold."""
+    """`body`: the JSON answer without its receipt, the very bytes that the receipt's claims hold. `first`:
+    no answer before this one told the agent of the lease, which is new or was owed back."""
 
     outcome: Outcome
     body: bytes
     claims: bytes | None = None
     receipt_id: str = ""
     kid: str = ""
+    first: bool = False
 
     def receipt(self) -> dict[str, str] | None:
         """Sign; None for an answer without a receipt, or should signing fail."""
@@ -81,7 +83,7 @@ Owe = Callable[[list[Owed]], None]
 
 
 def granted(items: Iterable[Pending], answers: Iterable[Answer]) -> list[Owed]:
-    """The new leases among answers that will not be given."""
+    """The leases that nobody hears of when these answers are not given."""
     return [
         owed
         for item, answer in zip(items, answers, strict=False)
@@ -91,7 +93,7 @@ def granted(items: Iterable[Pending], answers: Iterable[Answer]) -> list[Owed]:
 
 def _owed(item: Pending, answer: Answer) -> Owed | None:
     outcome = answer.outcome
-    if not isinstance(outcome, Granted) or outcome.renewed:
+    if not isinstance(outcome, Granted) or not answer.first:
         return None
     lease = outcome.lease
     return Owed(item.workspace, outcome.resource, lease.agent, lease.mode, lease.lease_id, lease.expires_at)

@@ -129,7 +129,12 @@ class Batch:
         )
         if isinstance(outcome, Granted | Released | Deadlock):
             self._record(transaction, ask.workspace, receipt_id, claims)
-        return Answer(outcome, body, claims, receipt_id, self._kid)
+        return Answer(outcome, body, claims, receipt_id, self._kid, self._is_first(outcome))
+
+    def _is_first(self, outcome: Outcome) -> bool:
+        if not isinstance(outcome, Granted):
+            return False
+        return not outcome.renewed or outcome.lease.lease_id in {owed.lease_id for owed in self.owed}
 
     def _record_end(self, transaction: Transaction, workspace: str, event: Event) -> None:
         """Record a lease that ended with nobody asking: it ran out, or was given back."""

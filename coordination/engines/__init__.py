@@ -110,8 +110,9 @@ class Engine(Protocol):
         """Record that no process ran since `since`, unless another process noticed first; what is on record
         then, or None if somebody was there after all."""
 
-    def commit(self, process: str, now: int) -> None:
-        """Note the pulse of `process` and commit; durable when this returns."""
+    def commit(self, process: str | None, now: int) -> None:
+        """Note the pulse of `process`, if one is named, and commit; durable when this returns. `InDoubt` when
+        that failed."""
 
     def rollback(self) -> None:
         """Undo, and be ready for the next transaction; never raises."""
@@ -123,7 +124,7 @@ class Engine(Protocol):
         """Names of resources with holders, waits or refusals, in the database's order, after a name."""
 
     def contended_names(self, workspace: str) -> list[str]:
-        """Names of all resources with waits or refusals."""
+        """Names of all resources with waits or refusals, in no order."""
 
     def names_of(self, workspace: str, agent: str) -> list[str]:
         """Names of the resources that an agent holds or waits for."""
@@ -135,7 +136,7 @@ class Engine(Protocol):
         """The earliest instant at which time changes any resource; outside a transaction."""
 
     def due_workspaces(self, now: int, limit: int) -> list[str]:
-        """Workspaces in which something has run out at `now`; outside a transaction."""
+        """The workspaces of the first `limit` resources that have run out at `now`; outside a transaction."""
 
     def latest(self) -> int:
         """The largest time on record, in ms; 0 on an empty database."""

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
+from psycopg.abc import RV, PQGen
 
 from . import GUARDED, WRITES, Begun, InDoubt, Key, Loaded, Members, Row, StorageFault, Wanted, WriteRefused
 from . import postgres_sql as sql
@@ -21,11 +22,16 @@ _SESSION = {
     "application_name": "intramedial-authority",
     "tcp_user_timeout": "5000",
     "keepalives_idle": "5",
-    "options": (
-        "-c statement_timeout=5000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000"
-        " -c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c timezone=UTC"
-    ),
 }
+SILENT_S = 8.0  # longer than the server's own limits, for a server that cannot keep them
+# The planner knows too little of tables that change within seconds: when they were last analyzed, all that
+# lives now was due later. So each statement is written for one index, planned once, kept from whole tables.
+_OPTIONS = (
+    "-c statement_timeout=5000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000"
+    " -c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c timezone=UTC"
+    " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
+    " -c max_parallel_workers_per_gather=0"
+)
 
 
 def lock_number(text: str) -> int:
@@ -49,6 +55,19 @@ def _faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
         raise fault(f"{type(error).__name__}: {error}") from error
 
 
+class _Connection(psycopg.Connection[Any]):
+    """One that is closed when it is lost, or when the server says nothing for `SILENT_S`."""
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+        """See psycopg: every exchange with the server waits here."""
+        try:
+            return super().wait(gen, interval, SILENT_S if timeout is None else timeout)
+        except psycopg.OperationalError as error:
+            if error.sqlstate is None:  # it is not the server that says so
+                self.close()
+            raise
+
+
 class PostgresEngine:
     """See `Engine`. Connects when first needed and again after a lost connection."""
 
@@ -56,14 +75,18 @@ class PostgresEngine:
 
     def __init__(self, conninfo: Mapping[str, Any]) -> None:
         """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password …"""
-        self._conninfo = {**_SESSION, **conninfo}
+        options = f"{conninfo.get('options', '')} {_OPTIONS}"
+        self._conninfo = {**_SESSION, **conninfo, "options": options}
         self._open: psycopg.Connection[Any] | None = None
+        self._within = False  # a transaction, which is lost with its connection
         self.statements = 0
 
     @property
     def _db(self) -> psycopg.Connection[Any]:
         if self._open is None or self._open.closed:
-            self._open = psycopg.connect(**self._conninfo, autocommit=True)
+            if self._within:
+                raise psycopg.OperationalError("the connection was lost within a transaction")
+            self._open = _Connection.connect(**self._conninfo, autocommit=True)
         return self._open
 
     def _execute(self, query: str, params: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
@@ -77,6 +100,7 @@ class PostgresEngine:
     def begin(self, workspaces: Sequence[str]) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
         with _faults(), self._db.pipeline():
+            self._within = True
             self._execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
             self._execute("SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k", [locks])
             begun = self._execute(
@@ -92,7 +116,7 @@ class PostgresEngine:
     def load(self, want: Wanted, now: int) -> Loaded:
         with _faults(), self._db.pipeline():
             due_in, tenants = list(want.due_in), list(want.tenants)
-            resources = self._execute(sql.RESOURCES, [*columns(want.resources), now, due_in])
+            resources = self._execute(sql.RESOURCES, [now, *columns(want.resources), due_in])
             agents = self._execute(sql.AGENTS, columns(want.agents)) if want.agents else None
             known = self._execute(sql.TENANTS, [tenants]) if tenants else None
             return Loaded(
@@ -144,12 +168,18 @@ class PostgresEngine:
             self._execute("INSERT INTO lease_outage (since, until) VALUES (%s, %s)", [since, now])
             return since, now
 
-    def commit(self, process: str, now: int) -> None:
-        with _faults(InDoubt), self._db.pipeline():
-            self._execute(sql.PULSE, [process, now])
-            self._execute("COMMIT")
+    def commit(self, process: str | None, now: int) -> None:
+        with _faults(InDoubt):
+            with self._db.pipeline():
+                if process is not None:
+                    self._execute(sql.PULSE, [process, now])
+                done = self._execute("COMMIT")
+            if done.statusmessage != "COMMIT":
+                raise StorageFault(f"the commit became a {done.statusmessage}")
+        self._within = False
 
     def rollback(self) -> None:
+        self._within = False
         try:
             if self._open is not None:
                 self._open.rollback()
@@ -160,6 +190,7 @@ class PostgresEngine:
     def reading(self) -> Iterator[Begun]:
         try:
             with _faults(), self._db.pipeline():
+                self._within = True
                 self._execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 clock = self._execute(f"SELECT {sql.CLOCK}")
                 outages = self._execute("SELECT since, until FROM lease_outage")
@@ -172,14 +203,14 @@ class PostgresEngine:
         return [name for (name,) in self._all(query, params)]
 
     def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
-        query = (
-            "SELECT name FROM lease_resource WHERE workspace = %s AND due_at IS NOT NULL AND name > %s"
-            " ORDER BY name LIMIT %s"
-        )
-        return self._names(query, workspace, after, limit)
+        return self._names(sql.ACTIVE_NAMES, *((workspace, after, limit) * 3), limit)
 
     def contended_names(self, workspace: str) -> list[str]:
-        return self._names("SELECT name FROM lease_resource WHERE workspace = %s AND contended", workspace)
+        query = (
+            "SELECT resource FROM lease_wait WHERE workspace = %s"
+            " UNION SELECT resource FROM lease_refusal WHERE workspace = %s"
+        )
+        return self._names(query, workspace, workspace)
 
     def has_refusals(self, workspace: str) -> bool:
         return bool(self._names("SELECT 1 FROM lease_refusal WHERE workspace = %s LIMIT 1", workspace))
@@ -203,7 +234,10 @@ class PostgresEngine:
         return None if rows[0][0] is None else int(rows[0][0])
 
     def due_workspaces(self, now: int, limit: int) -> list[str]:
-        query = "SELECT DISTINCT workspace FROM lease_resource WHERE due_at <= %s LIMIT %s"
+        query = (
+            "SELECT DISTINCT workspace FROM (SELECT workspace FROM lease_resource WHERE due_at <= %s"
+            " ORDER BY due_at LIMIT %s) AS due"
+        )
         return self._names(query, now, limit)
 
     def latest(self) -> int:

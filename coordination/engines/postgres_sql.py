@@ -2,12 +2,15 @@
 
 CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 KEYS = "unnest(%s::text[], %s::text[]) AS k (workspace, name)"
+# MATERIALIZED: what is due is found by its time alone. Few rows are, and the planner takes them for many.
 RESOURCES = f"""
+WITH due AS MATERIALIZED (
+  SELECT workspace, name, last_token, due_at, contended FROM lease_resource WHERE due_at <= %s
+)
 SELECT r.workspace, r.name, r.last_token, r.due_at, r.contended
   FROM {KEYS} JOIN lease_resource AS r ON r.workspace = k.workspace AND r.name = k.name
 UNION
-SELECT workspace, name, last_token, due_at, contended
-  FROM lease_resource WHERE due_at <= %s AND workspace = ANY(%s)
+SELECT * FROM due WHERE workspace = ANY(%s)
 """
 AGENTS = f"""
 SELECT a.workspace, a.did, a.score, a.releases, a.expiries
@@ -44,6 +47,13 @@ WITH RECURSIVE reach (workspace, agent) AS (
 SELECT DISTINCT own.workspace, own.resource
   FROM reach JOIN lease_wait AS own ON own.workspace = reach.workspace AND own.agent = reach.agent
 """
+
+ACTIVE_NAMES = " UNION ".join(
+    f"(SELECT DISTINCT resource FROM {table}"
+    " WHERE workspace = %s AND resource > %s ORDER BY resource LIMIT %s)"
+    for table in ("lease_lease", "lease_wait", "lease_refusal")
+)
+ACTIVE_NAMES += " ORDER BY resource LIMIT %s"
 
 # Each write takes its rows as columns: %s is one array a column.
 WRITE = {

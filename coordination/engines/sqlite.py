@@ -64,6 +64,15 @@ SELECT DISTINCT own.workspace, own.resource
 """
 
 
+_ACTIVE_NAMES = " UNION ".join(
+    "SELECT resource FROM (SELECT DISTINCT resource FROM"
+    f" {table} WHERE workspace = ?1 AND resource > ?2 ORDER BY resource LIMIT ?3)"
+    for table in ("lease_lease", "lease_wait", "lease_refusal")
+)
+_ACTIVE_NAMES += " ORDER BY resource LIMIT ?3"
+_PULSE = (
+    "INSERT INTO lease_pulse (process, at) VALUES (?, ?) ON CONFLICT (process) DO UPDATE SET at = excluded.at"
+)
 _PRAGMAS = {
     "write": ("journal_mode = WAL", "synchronous = FULL", "cache_size = -32000"),
     "read": ("query_only = ON", "cache_size = -8000"),
@@ -168,13 +177,10 @@ class SqliteEngine:
             self._db.execute("INSERT INTO lease_outage (since, until) VALUES (?, ?)", (since, now))
         return since, now
 
-    def commit(self, process: str, now: int) -> None:
+    def commit(self, process: str | None, now: int) -> None:
         with _faults(InDoubt):
-            self._db.execute(
-                "INSERT INTO lease_pulse (process, at) VALUES (?, ?)"
-                " ON CONFLICT (process) DO UPDATE SET at = excluded.at",
-                (process, now),
-            )
+            if process is not None:
+                self._db.execute(_PULSE, (process, now))
             self._db.execute("COMMIT")
 
     def rollback(self) -> None:
@@ -194,14 +200,14 @@ class SqliteEngine:
         return [name for (name,) in self._rows(sql, [params])]
 
     def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
-        sql = (
-            "SELECT name FROM lease_resource WHERE workspace = ? AND due_at IS NOT NULL AND name > ?"
-            " ORDER BY name LIMIT ?"
-        )
-        return self._names(sql, workspace, after, limit)
+        return self._names(_ACTIVE_NAMES, workspace, after, limit)
 
     def contended_names(self, workspace: str) -> list[str]:
-        return self._names("SELECT name FROM lease_resource WHERE workspace = ? AND contended", workspace)
+        sql = (
+            "SELECT resource FROM lease_wait WHERE workspace = ?1"
+            " UNION SELECT resource FROM lease_refusal WHERE workspace = ?1"
+        )
+        return self._names(sql, workspace)
 
     def has_refusals(self, workspace: str) -> bool:
         return bool(self._names("SELECT 1 FROM lease_refusal WHERE workspace = ? LIMIT 1", workspace))
@@ -225,7 +231,10 @@ class SqliteEngine:
         return None if due is None else int(due)
 
     def due_workspaces(self, now: int, limit: int) -> list[str]:
-        sql = "SELECT DISTINCT workspace FROM lease_resource WHERE due_at <= ? LIMIT ?"
+        sql = (
+            "SELECT DISTINCT workspace FROM"
+            " (SELECT workspace FROM lease_resource WHERE due_at <= ? ORDER BY due_at LIMIT ?)"
+        )
         return self._names(sql, now, limit)
 
     def latest(self) -> int:

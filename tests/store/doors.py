@@ -151,6 +151,14 @@ class Door:
             await asyncio.sleep(0)  # each has put its command into the inbox now
         return await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def deserted(self, asking: Any) -> None:
+        """Ask, and go away before it is decided."""
+        with self.held():
+            task = asyncio.ensure_future(asking)
+            await asyncio.sleep(0)
+            task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
     def kinds(self, kind: str) -> list[dict[str, Any]]:
         """The published events of one kind."""
         return [event for _, event in self.events if event["event"] == kind]

@@ -14,11 +14,7 @@ from tests.store.doors import Database, Door, Faulty, Time, until
 
 
 async def test_a_lease_whose_caller_went_away_is_given_back(door: Door, database: Database) -> None:
-    with door.held():
-        task = asyncio.ensure_future(door.acquire("did:a"))
-        await asyncio.sleep(0)
-        task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    await door.deserted(door.acquire("did:a"))
     await until(lambda: door.kinds("released"))
     assert isinstance(await door.acquire("did:b"), Granted)
     assert database.rows("SELECT * FROM lease_trust_move") == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-import coordination.store
+import coordination.transaction
 from coordination.asks import Unavailable
 from coordination.core.messages import Acquire, Granted, Held, Released
 from coordination.core.model import Mode
@@ -56,6 +56,33 @@ async def test_whoever_asks_again_has_the_lease_that_was_made(
     assert not made or made == [(again.lease.lease_id,)]
     assert await door.acquire("did:b") == await door.acquire("did:b")  # lease_held, and in its place
     assert isinstance(await door.release("did:a", lease_id=again.lease.lease_id), Released)
+
+
+async def test_a_renewal_nobody_was_told_of_either_is_given_back(door: Door, faulty: Faulty) -> None:
+    faulty.failing = "answer"
+    await door.together(door.acquire("did:a"))
+    await door.together(door.acquire("did:a"))
+    faulty.failing = ""
+    assert isinstance(await door.acquire("did:b"), Granted)
+    await door.tick()
+    assert [event["actorDid"] for event in door.kinds("released")] == ["did:a"]
+
+
+async def test_a_renewal_whose_caller_went_away_is_given_back(door: Door, faulty: Faulty) -> None:
+    faulty.failing = "answer"
+    await door.together(door.acquire("did:a"))
+    faulty.failing = ""
+    await door.deserted(door.acquire("did:a"))
+    await until(lambda: door.kinds("released"))
+    assert isinstance(await door.acquire("did:b"), Granted)
+
+
+async def test_a_renewal_told_keeps_the_lease(door: Door, faulty: Faulty) -> None:
+    """Its caller goes away, but the agent has heard of the lease before."""
+    await door.acquire("did:a")
+    await door.deserted(door.acquire("did:a"))
+    await door.tick()
+    assert isinstance(await door.acquire("did:b"), Held)
 
 
 async def test_asking_for_more_than_the_untold_lease_is_asking_anew(door: Door, faulty: Faulty) -> None:
@@ -160,10 +187,10 @@ async def test_a_workspace_that_cannot_be_settled_holds_up_no_other(
             raise RuntimeError("planted")
         real(world, now, names)
 
-    real = coordination.store.settle
+    real = coordination.transaction.settle
     for workspace in ("ws_1", "ws_2", "ws_bad", "ws_3"):
         await door.acquire("did:a", "lock:poison" if workspace == "ws_bad" else "lock:a", workspace=workspace)
-    monkeypatch.setattr("coordination.store.settle", settle)
+    monkeypatch.setattr("coordination.transaction.settle", settle)
     time_.passes(30_000)
     heard = await door.together(
         *(door.acquire("did:b", workspace=workspace) for workspace in ("ws_1", "ws_bad", "ws_3"))

@@ -1,0 +1,248 @@
+"""One transaction's view of its workspaces: what is loaded, settled, decided on and written.
+
+It loads one `World` a workspace, lets the core change it, and writes down the difference between what was
+loaded and what is. The number of statements depends on the batch, not on its commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from .core.model import Agent, Outage, Resource, Rules
+from .core.settle import settle
+from .core.world import World
+from .engines import Engine, Key, Row, Wanted
+from .rows import Changes, add, change_leases, change_queue, change_refusals, change_trust, grouped
+
+_TENTHS = Decimal("0.1")
+
+
+@dataclass(slots=True)
+class Needs:
+    """What the commands of one workspace name: resources, agents, and who asks for which resource."""
+
+    resources: set[str] = field(default_factory=set)
+    agents: set[str] = field(default_factory=set)
+    asking: dict[str, set[str]] = field(default_factory=dict)
+    active_limit: int | None = None
+
+
+@dataclass(slots=True)
+class Memory:
+    """Worlds kept from one transaction to the next, by the only writer of a database.
+
+    `complete`: workspaces of which all that is waited for is here, so that a walk needs no database.
+    `due_from`: before this instant, time changes nothing that is stored. `sizes`: of each world, as last
+    counted, so that keeping count costs what was touched and not what is kept.
+    """
+
+    keeps: bool = False
+    worlds: dict[str, World] = field(default_factory=dict)
+    complete: set[str] = field(default_factory=set)
+    due_from: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    size: int = 0
+
+    def count(self, worlds: Mapping[str, World]) -> None:
+        """Bring the count up to date with what these worlds have become."""
+        for workspace, world in worlds.items():
+            size = 1 + len(world.resources) + len(world.agents)
+            self.size += size - self.sizes.get(workspace, 0)
+            self.sizes[workspace] = size
+
+
+class Transaction:
+    """One batch's view of its workspaces. `now` is read once, after the locks are held."""
+
+    def __init__(
+        self, engine: Engine, rules: Rules, now: int, outages: tuple[Outage, ...], memory: Memory
+    ) -> None:
+        self._engine = engine
+        self.rules = rules
+        self.now = now
+        self._outages = outages
+        self._memory = memory
+        self.worlds: dict[str, World] = {}
+        self._active: dict[str, int] = {}  # as it is stored
+        self._due: list[Key] = []
+        self._outbox: list[Row] = []
+        self._drained: list[Row] = []
+        self.next_due: int | None = None  # the earliest instant written at which time changes something
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def load(self, needs: Mapping[str, Needs]) -> None:
+        """Load what is not in memory of the worlds that these commands need, and settle them."""
+        strangers = [workspace for workspace in needs if workspace not in self._memory.worlds]
+        for workspace, need in needs.items():
+            world = self._memory.worlds.setdefault(workspace, World(self.rules))
+            world.begin()
+            world.outages = self._outages
+            world.active_limit = need.active_limit
+            self.worlds[workspace] = world
+        self._load(needs, strangers)
+        self._load_reachable(needs)
+        self._settle()
+
+    def _load(self, needs: Mapping[str, Needs], strangers: list[str]) -> None:
+        resources = _missing(needs, self.worlds, lambda need, world: need.resources - world.resources.keys())
+        agents = _missing(needs, self.worlds, lambda need, world: need.agents - world.agents.keys())
+        timely = self.now >= self._memory.due_from
+        if resources or agents or strangers or timely:
+            due_in = list(needs) if timely else []
+            loaded = self._engine.load(Wanted(resources, agents, strangers, due_in), self.now)
+            for workspace, active, floor in loaded.tenants:
+                self.worlds[workspace].active = active
+                self.worlds[workspace].token_floor = floor
+            self._take_agents(loaded.agents)
+            self._take_resources(loaded.resources)
+            self._due = [(row[0], row[1]) for row in loaded.resources if _is_due(row, self.now)]
+        self._active = {workspace: world.active for workspace, world in self.worlds.items()}
+
+    def _take_agents(self, rows: Iterable[Row]) -> None:
+        for workspace, did, score, releases, expiries in rows:
+            self.worlds[workspace].agents[did] = Agent(did, score * _TENTHS, releases, expiries)
+
+    def _take_resources(self, rows: Iterable[Row]) -> None:
+        fresh = [row for row in rows if row[1] not in self.worlds[row[0]].resources]
+        active = [(row[0], row[1]) for row in fresh if row[3] is not None]
+        contended = [(row[0], row[1]) for row in fresh if row[4]]
+        parts = grouped(self._engine.members(active, contended)) if active else {}
+        for workspace, name, last_token, _, _ in fresh:
+            leases, queue, refusals = parts.get((workspace, name), ((), (), ()))
+            resource = Resource(name, last_token, tuple(leases), tuple(queue), tuple(refusals))
+            self.worlds[workspace].load(resource)
+
+    def _load_reachable(self, needs: Mapping[str, Needs]) -> None:
+        """Load what a deadlock check may walk through: every chain of waits that leaves an agent of a
+        contested resource. Resources that nobody contests cost nothing."""
+        complete = self._memory.complete
+        agents = [
+            (workspace, agent)
+            for workspace, need in needs.items()
+            if workspace not in complete
+            for agent in _contestants(self.worlds[workspace], need)
+        ]
+        if not agents:
+            return
+        if self._memory.keeps:
+            contested = {workspace for workspace, _ in agents}
+            keys = [(name, key) for name in contested for key in self._engine.contended_names(name)]
+            complete |= contested
+        else:
+            keys = self._engine.reach(agents)
+        keys = [key for key in keys if key[1] not in self.worlds[key[0]].resources]
+        if keys:
+            self._take_resources(self._engine.load(Wanted(keys), self.now).resources)
+
+    def _settle(self) -> None:
+        """All that is due was loaded: what has run out is gone from all worlds before a decision."""
+        due: dict[str, list[str]] = {}
+        for workspace, name in self._due:
+            due.setdefault(workspace, []).append(name)
+        if not due:
+            return
+        unknown: dict[Key, None] = {}
+        for workspace, names in due.items():
+            world = self.worlds[workspace]
+            for lease in (lease for name in names for lease in world.resources[name].leases):
+                if lease.expires_at <= self.now and lease.agent not in world.agents:
+                    unknown[workspace, lease.agent] = None
+        self._take_agents(self._engine.agents(list(unknown)) if unknown else ())
+        for workspace, names in due.items():
+            settle(self.worlds[workspace], self.now, names)
+
+    # --- looking ---------------------------------------------------------------------------------
+
+    def look(self, workspace: str, names: Iterable[str], dids: Iterable[str] = ()) -> World:
+        """The settled world of these resources and agents, and of all that time has changed there."""
+        self.load({workspace: Needs(set(names), set(dids))})
+        return self.worlds[workspace]
+
+    def known(self, workspace: str, dids: list[str]) -> list[Agent]:
+        """Those of these agents that are known, as the settled world has them."""
+        world = self.worlds[workspace]
+        missing = [(workspace, did) for did in dids if did not in world.agents]
+        self._take_agents(self._engine.agents(missing) if missing else ())
+        return [world.agents[did] for did in dids if did in world.agents]
+
+    def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
+        """See `Engine`; some may turn out to be idle once settled."""
+        return self._engine.active_names(workspace, after, limit)
+
+    def refused_names(self, workspace: str) -> list[str]:
+        """All that is waited for, if any deadlock refusal is remembered: what its cycle may pass through."""
+        return self._engine.contended_names(workspace) if self._engine.has_refusals(workspace) else []
+
+    def names_of(self, workspace: str, agent: str) -> list[str]:
+        return self._engine.names_of(workspace, agent)
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def record(self, workspace: str, receipt_id: str, kid: str, claims: bytes) -> None:
+        """Put the claims of a receipt into the outbox, in this transaction."""
+        self._outbox.append((workspace, receipt_id, kid, claims))
+
+    def drained(self, receipt_ids: Iterable[str]) -> None:
+        """Take what the ledger has by now out of the outbox."""
+        self._drained += [(receipt_id,) for receipt_id in receipt_ids]
+
+    def changes(self) -> Changes:
+        """The named writes that turn what was loaded into what the worlds are now."""
+        changes: Changes = {"outbox_insert": self._outbox, "outbox_delete": self._drained}
+        for workspace, name in self._due:
+            # A due time from other settings would wake the alarm for nothing, again and again.
+            world = self.worlds[workspace]
+            world.changed.setdefault(name, world.resources[name])
+        for workspace, world in self.worlds.items():
+            for name, before in world.changed.items():
+                self._change_resource(changes, workspace, before, world.resources[name])
+            for did, known in world.changed_agents.items():
+                agent = world.agents[did]
+                row = (int(agent.trust * 10), agent.releases, agent.expiries, workspace, did)
+                add(changes, "agent_update" if known else "agent_insert", row)
+            if world.active != self._active[workspace]:
+                add(changes, "tenant_put", (world.active, workspace))
+            change_trust(changes, workspace, world.events)
+        return changes
+
+    def _change_resource(
+        self, changes: Changes, workspace: str, before: Resource | None, after: Resource
+    ) -> None:
+        key = workspace, after.name
+        due_at = after.next_change(self.rules)
+        row = (after.last_token, due_at, bool(after.queue or after.refusals), self.now, *key)
+        add(changes, "resource_update" if before is not None else "resource_insert", row)
+        if due_at is not None and (self.next_due is None or due_at < self.next_due):
+            self.next_due = due_at
+        before = before or Resource(after.name)
+        if after.leases is not before.leases:
+            change_leases(changes, key, before.leases, after.leases)
+        if after.queue is not before.queue:
+            change_queue(changes, key, before.queue, after.queue)
+        if after.refusals is not before.refusals:
+            change_refusals(changes, key, before.refusals, after.refusals)
+
+
+def _missing(
+    needs: Mapping[str, Needs], worlds: Mapping[str, World], of: Callable[[Needs, World], set[str]]
+) -> list[Key]:
+    return [(workspace, name) for workspace, need in needs.items() for name in of(need, worlds[workspace])]
+
+
+def _is_due(row: Row, now: int) -> bool:
+    return row[3] is not None and row[3] <= now
+
+
+def _contestants(world: World, need: Needs) -> Iterator[str]:
+    """The agents of every resource that somebody asks for while another holds it, waits or asks too."""
+    for name, asking in need.asking.items():
+        resource = world.resources.get(name)
+        members = set(asking)
+        if resource is not None:
+            members.update(lease.agent for lease in resource.leases)
+            members.update(wait.agent for wait in resource.queue)
+        if len(members) > 1:
+            yield from members

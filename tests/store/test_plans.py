@@ -1,0 +1,203 @@
+"""Every statement finds its rows by an index, on tables that are full and on statistics that are stale."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+
+from coordination.core.messages import Deadlock, Granted, Held, Released, Withdraw
+from coordination.core.model import Mode
+from coordination.engines import Engine
+from coordination.engines.postgres import PostgresEngine
+from coordination.engines.sqlite import SqliteEngine
+from tests.store.doors import START, Database, Door, PostgresDatabase, SqliteDatabase, Time
+
+ROWS = 50_000
+HOUR_MS = 3_600_000
+# Half of all resources are in one workspace, half are held, and some of those contended.
+NUMBERS = f"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})"
+WORKSPACE = "CASE WHEN i % 2 = 0 THEN 'ws_big' ELSE 'ws_' || (i % 301) END"
+WAITED = "CASE WHEN i % 3 = 0 THEN 'ws_' || (i % 301) ELSE 'ws_big' END"
+FILL = [
+    "INSERT INTO lease_resource (workspace, name, last_token, due_at, contended, used_at)"
+    f" {NUMBERS} SELECT {WORKSPACE}, 'lock:' || i, 1,"
+    f" CASE WHEN i % 4 < 2 THEN {START} + i END, i % 8 = 0, {START} FROM n",
+    "INSERT INTO lease_lease (workspace, resource, lease_id, agent, mode, token, acquired_at, expires_at)"
+    f" {NUMBERS} SELECT CASE WHEN i % 4 = 0 THEN 'ws_big' ELSE 'ws_' || (i % 301) END, 'lock:' || i,"
+    f" 'lse_of_' || i, 'did:' || (i % 997), 'exclusive', 1, {START}, {START} + i FROM n",
+    "INSERT INTO lease_wait (workspace, resource, agent, mode, since, asked_at)"
+    f" {NUMBERS} SELECT {WAITED}, 'lock:' || (i / 8 * 8), 'did:' || i, 'exclusive', {START}, {START} FROM n",
+    "INSERT INTO lease_refusal (workspace, resource, agent, mode, holder, at)"
+    f" {NUMBERS} SELECT {WAITED}, 'lock:' || (i / 8 * 8), 'did:' || i, 'exclusive', 'did:1', {START} FROM n",
+    "INSERT INTO lease_agent (workspace, did, score, releases, expiries)"
+    f" {NUMBERS} SELECT {WORKSPACE}, 'did:' || i, 500, 0, 0 FROM n",
+    "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at)"
+    f" {NUMBERS} SELECT {WORKSPACE}, 'did:' || i, 'lse_old_' || i, 5, 500, {START} FROM n",
+    f"INSERT INTO lease_tenant (workspace, active, token_floor) {NUMBERS}"
+    " SELECT 'ws_of_' || i, 1, 0 FROM n UNION ALL SELECT 'ws_big', 12500, 0",
+    f"INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) {NUMBERS}"
+    " SELECT 'ws_big', 'rcp_' || i, 'kid', '{}' FROM n",
+]
+# An hour later, and nobody has counted anew: all that the database knows of was due before.
+STALE = [
+    f"UPDATE lease_resource SET due_at = due_at - {HOUR_MS} WHERE due_at IS NOT NULL",
+    "ANALYZE",
+    f"UPDATE lease_resource SET due_at = due_at + {HOUR_MS} WHERE due_at IS NOT NULL",
+]
+SMALL = {"lease_pulse", "lease_outage"}  # a row a process, a row an absence
+# Read in the order of the index from its beginning, and no further than asked.
+IN_ORDER = {"resource_due", "lease_outbox_pkey"}
+MANY = 3_000  # rows that no node of a plan has any business with
+
+
+async def every_statement(door: Door, time: Time) -> None:
+    """Make the authority say everything that it says to its database while it serves."""
+    assert isinstance(await door.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
+    assert isinstance(await door.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
+    assert isinstance(await door.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
+    assert isinstance(await door.acquire("did:5", "lock:2", workspace="ws_big"), Held)
+    assert isinstance(await door.acquire("did:5", "lock:800", workspace="ws_big"), Held)
+    assert isinstance(await door.acquire("did:5", "lock:6", workspace="ws_big"), Granted)
+    assert isinstance(await door.acquire("did:new", "lock:6", workspace="ws_big"), Deadlock)
+    assert isinstance(await door.acquire("did:new", "lock:4", workspace="ws_big"), Held)
+    await door.ask(Withdraw("lock:6", "did:new"), "ws_big")
+    await door.ask(Withdraw("lock:4", "did:new"), "ws_big")
+    assert isinstance(await door.release("did:new", "lock:2", workspace="ws_big"), Released)
+    await door.acquire("did:reader", "doc:new", Mode.SHARED, workspace="ws_9")
+    time.passes(500)  # what was filled in begins to run out
+    await door.tick()
+    await door.run_with(lambda store: store.engine.outbox(500))
+    door.authority.drained([f"rcp_{number}" for number in range(1, 500)]).result(timeout=10)
+    for read in (
+        lambda engine: engine.active_names("ws_big", "lock:3", 500),
+        lambda engine: engine.contended_names("ws_9"),
+        lambda engine: engine.has_refusals("ws_9"),
+        lambda engine: engine.names_of("ws_big", "did:8"),
+        lambda engine: engine.latest(),
+    ):
+        await door.run_with(lambda store, read=read: read(store.engine))
+
+
+# --- PostgreSQL -----------------------------------------------------------------------------------
+
+
+class Told:
+    """What an engine says to PostgreSQL: each statement once, with its longest parameters."""
+
+    def __init__(self, engine: PostgresEngine) -> None:
+        self.statements: dict[str, Any] = {}
+        self._execute = engine._execute
+        engine._execute = self._listen
+
+    def _listen(self, query: str, params: Any = ()) -> Any:
+        if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE)", query):
+            before = self.statements.get(query)
+            if before is None or len(str(before)) < len(str(params)):
+                self.statements[query] = params
+        return self._execute(query, params)
+
+
+def postgres_plan(connection: psycopg.Connection[Any], query: str, params: Any) -> dict[str, Any]:
+    """The plan that this engine's sessions make once for all, run with these parameters."""
+    numbers = iter(range(1, 100))
+    text = re.sub("%s", lambda _: f"${next(numbers)}", query)
+    connection.execute(f"PREPARE told AS {text}", prepare=False)
+    given = ", ".join(psycopg.sql.Literal(param).as_string(connection) for param in params)
+    explain = f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE told{f'({given})' if params else ''}"
+    [[[found]]] = connection.execute(explain, prepare=False).fetchall()
+    connection.execute("DEALLOCATE told", prepare=False)
+    return found["Plan"]
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for below in plan.get("Plans", ()):
+        yield from nodes(below)
+
+
+def fault_of(node: dict[str, Any]) -> str:
+    """What is wrong with one step of a plan; empty if nothing is."""
+    table, index = node.get("Relation Name", ""), node.get("Index Name", "")
+    if table in SMALL or node["Node Type"] == "ModifyTable":
+        return ""
+    if node["Node Type"] == "Seq Scan":
+        return f"reads all of {table}"
+    if index and "Index Cond" not in node and index not in IN_ORDER:
+        return f"reads all of {index}"
+    removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+    read = (node["Actual Rows"] + removed) * node["Actual Loops"]
+    return f"reads {read} rows of {table} by {index}" if read > MANY or removed > 50 else ""
+
+
+async def test_plans_of_postgresql(postgres_database: PostgresDatabase, time_: Time) -> None:
+    said(postgres_database, FILL)
+    engine = postgres_database.engine()
+    assert isinstance(engine, PostgresEngine)
+    told = Told(engine)
+    with running(engine) as door:
+        await every_statement(door, time_)
+    assert len(told.statements) > 20
+    assert postgres_faults(engine, told.statements) == []
+    said(postgres_database, STALE)
+    assert postgres_faults(engine, told.statements) == []
+
+
+def postgres_faults(engine: PostgresEngine, statements: dict[str, Any]) -> list[str]:
+    faults = []
+    with psycopg.connect(**engine._conninfo) as connection:
+        for query, params in statements.items():
+            plan = postgres_plan(connection, query, params)
+            connection.rollback()
+            faults += [f"{query}: {fault}" for node in nodes(plan) if (fault := fault_of(node))]
+    return faults
+
+
+# --- SQLite ---------------------------------------------------------------------------------------
+
+
+async def test_plans_of_sqlite(sqlite_database: SqliteDatabase, time_: Time) -> None:
+    said(sqlite_database, FILL)
+    engine = sqlite_database.engine()
+    assert isinstance(engine, SqliteEngine)
+    told: dict[str, str] = {}
+    engine._db.set_trace_callback(lambda text: told.setdefault(re.sub(r"'[^']*'|\d+", "?", text), text))
+    with running(engine) as door:
+        await every_statement(door, time_)
+    statements = [text for text in told.values() if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE)", text)]
+    assert len(statements) > 20
+    assert sqlite_faults(sqlite_database, statements) == []
+    said(sqlite_database, STALE)
+    assert sqlite_faults(sqlite_database, statements) == []
+
+
+def sqlite_faults(database: SqliteDatabase, statements: list[str]) -> list[str]:
+    return [
+        f"{text}: {step}"
+        for text in statements
+        for *_, step in database.rows(f"EXPLAIN QUERY PLAN {text}")
+        if reads_all(step) and not text.endswith("FROM lease_outbox ORDER BY id LIMIT 500")
+    ]
+
+
+def reads_all(step: str) -> bool:
+    table = re.match(r"SCAN (lease_\w+)(?! USING (COVERING )?INDEX resource_due$)", step)
+    return table is not None and table[1] not in SMALL
+
+
+# --- both -----------------------------------------------------------------------------------------
+
+
+def said(database: Database, statements: list[str]) -> None:
+    for statement in statements:
+        database.rows(statement)
+
+
+@contextmanager
+def running(engine: Engine) -> Iterator[Door]:
+    door = Door(engine)
+    try:
+        yield door
+    finally:
+        door.stop()
