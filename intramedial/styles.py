@@ -5,6 +5,7 @@ paint. The address names the content, so a browser that has it never asks again.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,8 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_safe
 
 YEAR_S = 31_536_000
+# Comments, indentation and empty lines: a browser needs none of them.
+FOR_PEOPLE = re.compile(r"/\*.*?\*/|^\s+", re.DOTALL | re.MULTILINE)
 EVERY_PAGE = ("tokens", "base", "components/frame", "components/controls")
 BUNDLES: Mapping[str, tuple[str, ...]] = {
     "error": (*EVERY_PAGE, "pages/error"),
@@ -24,6 +27,7 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
         *("components/code", "components/reading", "components/telling"),
         "pages/catalogue",
     ),
+    "guide": (*EVERY_PAGE, "components/code", "components/telling", "pages/guide"),
     "home": (
         *EVERY_PAGE,
         *("components/board", "components/code", "components/drawing", "components/reading"),
@@ -63,7 +67,8 @@ def _content(name: str) -> str:
 @cache
 def _read(name: str) -> str:
     found = (finders.find(f"css/{sheet}.css") for sheet in BUNDLES[name])
-    return "\n".join(Path(str(file)).read_text("utf-8") for file in found)
+    whole = "\n".join(Path(str(file)).read_text("utf-8") for file in found)
+    return FOR_PEOPLE.sub("", whole)
 
 
 def _version(name: str) -> str:
