@@ -1,0 +1,59 @@
+"""A connection to PostgreSQL that breaks when the test says so."""
+
+import contextlib
+import socket
+import threading
+from types import TracebackType
+
+from tests.services import free_port
+
+PASS = "pass"
+LOSE_REQUESTS = "lose requests"  # what the client says does not arrive, and the connection is gone
+LOSE_ANSWERS = "lose answers"  # what the client says is done, and the connection is gone
+HANG = "hang"  # nothing arrives any more, and nobody says so
+
+
+class Proxy:
+    """Stands before a TCP port of this machine, on `port`, and treats what passes as `mode` says."""
+
+    def __init__(self, target: int) -> None:
+        self.mode = PASS
+        self.port = free_port()
+        self._target = target
+        self._sockets: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+
+    def __enter__(self) -> "Proxy":
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._close(self._listener, *self._sockets)
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self._target))
+                self._sockets += [client, server]
+                for source, sink, losing in ((client, server, LOSE_REQUESTS), (server, client, LOSE_ANSWERS)):
+                    threading.Thread(target=self._pump, args=(source, sink, losing), daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket, losing: str) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65_536):
+                if self.mode == losing:
+                    break
+                if self.mode != HANG:
+                    sink.sendall(data)
+        self._close(source, sink)
+
+    @staticmethod
+    def _close(*sockets: socket.socket) -> None:
+        for one in sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()

@@ -1,0 +1,144 @@
+"""Connections to PostgreSQL that are lost, at every moment of a transaction, or that fall silent."""
+
+import os
+import signal
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from coordination.asks import Unavailable
+from coordination.core.messages import Granted
+from coordination.engines import StorageFault
+from coordination.engines.postgres import PostgresEngine
+from tests.services import Postgres
+from tests.store.doors import Door, PostgresDatabase
+from tests.store.proxy import HANG, LOSE_ANSWERS, LOSE_REQUESTS, PASS, Proxy
+
+STAGES = ["begin", "load", "write", "commit"]
+
+
+@pytest.fixture
+def proxy(postgres_cluster: Postgres) -> Iterator[Proxy]:
+    with Proxy(postgres_cluster.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def engine(postgres_database: PostgresDatabase, proxy: Proxy) -> PostgresEngine:
+    """Connected by way of the proxy."""
+    return PostgresEngine({**conninfo_to_dict(postgres_database.url), "port": proxy.port})
+
+
+@pytest.fixture
+def door(engine: PostgresEngine, proxy: Proxy, real_time: None) -> Iterator[Door]:
+    door = Door(engine)
+    yield door
+    proxy.mode = PASS
+    door.stop()
+
+
+def breaks(monkeypatch: pytest.MonkeyPatch, engine: Any, proxy: Proxy, stage: str, mode: str) -> None:
+    """The next exchange of that stage, and it alone, is treated so by the proxy."""
+    real = getattr(engine, stage)
+
+    def broken(*arguments: Any) -> Any:
+        monkeypatch.setattr(engine, stage, real)
+        proxy.mode = mode
+        try:
+            return real(*arguments)
+        finally:
+            proxy.mode = PASS
+
+    monkeypatch.setattr(engine, stage, broken)
+
+
+@pytest.mark.parametrize("mode", [LOSE_REQUESTS, LOSE_ANSWERS])
+@pytest.mark.parametrize("stage", STAGES)
+async def test_a_connection_lost_within_a_transaction(
+    door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, stage: str, mode: str
+) -> None:
+    breaks(monkeypatch, engine, proxy, stage, mode)
+    [heard] = await door.together(door.acquire("did:a"))
+    assert isinstance(heard, Unavailable)
+    other = await door.acquire("did:b")
+    made = stage == "commit" and mode == LOSE_ANSWERS
+    assert isinstance(other, Granted)
+    assert other.lease.token == (2 if made else 1)
+
+
+async def test_a_commit_whose_answer_was_lost_is_known_by_asking_again(
+    door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    breaks(monkeypatch, engine, proxy, "commit", LOSE_ANSWERS)
+    await door.together(door.acquire("did:a"))
+    again = await door.acquire("did:a")
+    assert isinstance(again, Granted)
+    assert (again.renewed, again.lease.token) == (True, 1)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+async def test_a_silent_connection_becomes_an_error(
+    door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    monkeypatch.setattr("coordination.engines.postgres.SILENT_S", 0.3)
+    breaks(monkeypatch, engine, proxy, stage, HANG)
+    began = monotonic()
+    [heard] = await door.together(door.acquire("did:a"))
+    assert isinstance(heard, Unavailable)
+    assert isinstance(await door.acquire("did:b"), Granted)
+    assert monotonic() - began < 5
+
+
+async def test_a_server_process_that_stands_still_becomes_an_error(
+    door: Door, engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps no time limit of its own, and its system goes on acknowledging what is sent."""
+    monkeypatch.setattr("coordination.engines.postgres.SILENT_S", 0.3)
+    [[backend]] = await door.run_with(lambda store: store.engine._all("SELECT pg_backend_pid()"))
+    os.kill(backend, signal.SIGSTOP)
+    try:
+        [heard] = await door.together(door.acquire("did:a"))
+        assert isinstance(heard, Unavailable)
+        assert isinstance(await door.acquire("did:a"), Granted)
+    finally:
+        os.kill(backend, signal.SIGCONT)
+
+
+def test_no_statement_of_a_transaction_runs_on_another_connection(engine: PostgresEngine) -> None:
+    """It would run without the workspace's lock, each statement committed by itself."""
+    engine.begin(["ws_1"])
+    engine._db.close()
+    for go_on in (
+        lambda: engine.write({"agent_insert": [(500, 0, 0, "ws_1", "did:a")]}),
+        lambda: engine.commit("alone", 1),
+    ):
+        with pytest.raises(StorageFault, match="lost"):
+            go_on()
+    engine.rollback()
+    engine.begin(["ws_1"])
+    assert engine.agents([("ws_1", "did:a")]) == []
+    engine.rollback()
+    engine.close()
+
+
+def test_a_commit_that_becomes_a_rollback_is_no_commit(engine: PostgresEngine) -> None:
+    engine.begin(["ws_1"])
+    with pytest.raises(psycopg.Error):
+        engine._db.execute("SELECT 1 / 0")
+    with pytest.raises(StorageFault):
+        engine.commit("alone", 1)
+    engine.rollback()
+    engine.close()
+
+
+def test_an_operators_options_do_not_undo_the_engines_own(postgres_database: PostgresDatabase) -> None:
+    conninfo = conninfo_to_dict(postgres_database.url)
+    given = "-c work_mem=7MB -c statement_timeout=0 -c synchronous_commit=off"
+    engine = PostgresEngine({**conninfo, "options": given})
+    names = ("work_mem", "statement_timeout", "synchronous_commit", "default_transaction_isolation")
+    assert [engine._all(f"SHOW {name}")[0][0] for name in names] == ["7MB", "5s", "on", "read committed"]
+    engine.close()
