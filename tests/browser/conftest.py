@@ -40,7 +40,7 @@ class Watched:
     requested: list[str] = field(default_factory=list)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """One server for all browser tests; each visitor has a trial of their own in it."""
     data_dir = tmp_path_factory.mktemp("browser") / "data"
@@ -52,9 +52,13 @@ def served(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         server.kill()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Chromium, as the system has it."""
+    """Chromium, as the system has it.
+
+    Not for the whole session: as long as it is open, Playwright's event loop runs in this thread, and neither
+    asynchronous tests nor Django's synchronous calls may.
+    """
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     assert path, f"none of {', '.join(NAMES)} is installed (Debian: apt-get install chromium)"
     with sync_playwright() as playwright:
