@@ -9,6 +9,7 @@ import orjson
 from ninja import NinjaAPI
 
 import coordination.api
+import coordination.scenarios
 from intramedial import health, openapi, published, routes
 from intramedial.workspaces import trials_api
 
@@ -47,6 +48,7 @@ api = NinjaAPI(
     title="coordination.lease", version="1.0.0", description=DESCRIPTION, openapi_url=None, docs_url=None
 )
 api.add_router("/api/v1/acp", coordination.api.router)
+api.add_router("/api/v1/acp", coordination.scenarios.router)
 api.add_router("/api/v1/trial", trials_api.router)
 api.add_router("/health", health.router(coordination.api.check_authority))
 api.add_router("", published.router(description))

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from intramedial.identity import auth
@@ -11,6 +11,8 @@ from intramedial.identity.requests import RequestParts
 
 Headers = tuple[tuple[bytes, bytes], ...]
 JSON = b"application/json"
+LINES = b"application/jsonl"
+"""JSON Lines: one JSON object a line, each as soon as it is known."""
 
 
 @dataclass(slots=True)
@@ -37,6 +39,8 @@ class Reply:
     """An answer: status, body, further header fields (lower-case names).
 
     An answer is not to be stored by anybody, unless it is `public` and says itself for how long it may be.
+    With `lines`, those are sent one after the other instead of `body`; they are read to their end, whether or
+    not the caller is still there.
     """
 
     status: int
@@ -44,6 +48,7 @@ class Reply:
     headers: Headers = ()
     media_type: bytes = JSON
     public: bool = False
+    lines: AsyncIterator[bytes] | None = None
 
 
 @dataclass(frozen=True)

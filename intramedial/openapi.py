@@ -15,6 +15,7 @@ from intramedial.problems import REASONS
 Json = dict[str, Any]
 
 PROBLEM = "application/problem+json"
+LINES = "application/jsonl"
 
 SECURITY_SCHEMES: Json = {
     "apiKey": {
@@ -92,6 +93,9 @@ def _describe(described: Json, schemes: tuple[str, ...]) -> None:
         # A list of examples belongs to the schema, where it stands as well; a parameter has a map of them.
         parameter.pop("examples", None)
     described["responses"] = {str(status): response for status, response in described["responses"].items()}
+    if described.pop("x-lines", False):  # the schema is that of one line
+        content = described["responses"]["200"]["content"]
+        content[LINES] = content.pop("application/json")
     for status, response in ((int(status), response) for status, response in described["responses"].items()):
         content = response.get("content", {})
         for media in content.values():

@@ -130,8 +130,12 @@ async def _send(scope: Message, send: Send, reply: Reply, identifier: str) -> No
     headers = [(b"x-request-id", identifier.encode()), *reply.headers, *_fixed_headers()]
     if reply.media_type:
         headers.append((b"content-type", reply.media_type))
-        headers.append((b"content-length", b"%d" % len(reply.body)))
+        if reply.lines is None:
+            headers.append((b"content-length", b"%d" % len(reply.body)))
     if not reply.public:
         headers.append((b"cache-control", b"no-store"))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    if reply.lines is not None:
+        async for line in reply.lines:
+            await send({"type": "http.response.body", "body": line, "more_body": True})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else reply.body})

@@ -79,13 +79,13 @@ MAY_IMPORT = {
         *("coordination.mcp", "coordination.page", "coordination.schemas"),
         *PLATFORM,
     ),
-    "coordination/scenarios.py": (*DOOR, *PLATFORM),
+    "coordination/scenarios.py": (*DOOR, "coordination.schemas", *PLATFORM),
     "coordination/management/commands/*": (*DOOR, *PLATFORM),
     "coordination/admin.py": ("coordination.models", "coordination.authority", *PLATFORM),
     # The platform knows no module, but for the files that mount it.
     "intramedial/urls.py": ("coordination.page", "coordination.views", *PLATFORM),
     "intramedial/asgi.py": (*DOOR, "coordination.consumers", "coordination.mcp", *PLATFORM),
-    "intramedial/api.py": (*DOOR, "coordination.api", *PLATFORM),
+    "intramedial/api.py": (*DOOR, "coordination.api", "coordination.scenarios", *PLATFORM),
     "intramedial/*": PLATFORM,
     "manage.py": (),
 }

@@ -72,7 +72,9 @@ CLAIMS: Words = {
     "iat": _("Cuándo, en segundos desde 1970."),
     "jti": _("El identificador del recibo."),
     "sub": _("El agente."),
-    "auth": _("Cómo se supo quién preguntaba: signature, agent_key o workspace_key."),
+    "auth": _(
+        "Cómo se supo quién preguntaba: signature, agent_key, workspace_key o, en la estampida, scenario."
+    ),
     "workspace": _("El espacio de trabajo."),
     "event": _("Qué se pidió: coordination.lease o coordination.release; coordination.expire si caducó."),
     "outcome": _("Qué se decidió: granted, renewed, released, lease_held, deadlock, stale_lease, not_held…"),

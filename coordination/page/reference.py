@@ -21,6 +21,9 @@ WORDS: Mapping[str, Any] = {
     "seeWaits": _("Quién tiene qué, quién espera y en qué puesto, y qué interbloqueos se han evitado."),
     "leaveQueue": _("Dejar la cola de un recurso."),
     "seeAgent": _("La confianza de un agente, lo que tiene y lo que espera."),
+    "runStampede": _(
+        "Cincuenta agentes a por un recurso, en el espacio de una prueba; contesta línea a línea."
+    ),
     "beginTrial": _("Empezar una prueba con la clave que firma."),
     "seeTrial": _("Lo que queda de la prueba."),
     "addTrialAgent": _("Añadir otro agente a la prueba."),
@@ -41,6 +44,7 @@ TOOL_WORDS: Mapping[str, Any] = {
 GROUPS = (
     ("coordination", _("Coordinación")),
     ("trial", _("Pruebas")),
+    ("scenarios", _("Escenarios")),
     ("published", _("Documentos públicos")),
     ("health", _("Estado del servicio")),
 )

@@ -58,6 +58,11 @@ def check(response: httpx.Response) -> None:
     if request.url.path.startswith("/api/"):
         assert given == media_type, given
         assert response.headers["cache-control"] == "no-store"
+    if media_type == "application/jsonl":
+        for line in response.text.splitlines():
+            schema.validate(json.loads(line))
+            check_instants(json.loads(line))
+        return
     body = response.json()
     schema.validate(body)
     check_instants(body)
