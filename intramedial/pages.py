@@ -15,9 +15,9 @@ from intramedial import styles
 def site(request: HttpRequest) -> dict[str, Any]:
     """Context of every template: `languages`, `home_path`, `base_url`, `styles`.
 
-    A language is code, name, path, absolute (of this page in it) and current.
+    A language is code, name, current, and of this page in it: path, with the query; absolute, without.
     """
-    here = request.get_full_path()
+    here, query = request.path, request.META.get("QUERY_STRING", "")
     languages = []
     for code, _ in settings.LANGUAGES:
         path = _in_language(here, code)
@@ -25,7 +25,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
             {
                 "code": code,
                 "name": get_language_info(code)["name_local"].capitalize(),
-                "path": path,
+                "path": f"{path}?{query}" if query else path,
                 "absolute": settings.BASE_URL + path,
                 "current": code == get_language(),
             }
