@@ -85,6 +85,8 @@ def configuration(level: str) -> dict[str, Any]:
             # Django's own handlers would say everything a second time.
             "django": {"handlers": [], "level": level, "propagate": True},
             "django.server": {"handlers": [], "level": level, "propagate": True},
+            # The MCP library tells each request's whole life at INFO; the access line says what matters.
+            "mcp": {"level": "WARNING"},
         },
     }
 

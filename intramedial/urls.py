@@ -16,7 +16,8 @@ handler500 = "intramedial.pages.server_error"
 
 def pages() -> list[crawlers.Page]:
     """The pages that are worth finding."""
-    return [("home", ()), ("errors", ()), *(("error", (entry.reason,)) for entry in article.reasons())]
+    reasons = (("error", (entry.reason,)) for entry in article.reasons())
+    return [("home", ()), ("mcp", ()), ("errors", ()), *reasons]
 
 
 urlpatterns = [
@@ -25,6 +26,7 @@ urlpatterns = [
     *styles.urlpatterns(),
     *i18n_patterns(
         path("", include("coordination.views")),
+        path("", include("coordination.page.clients")),
         *errors.urlpatterns(article.reasons(), figures),
         prefix_default_language=False,
     ),

@@ -16,7 +16,7 @@ from tests.server import ServerProcess
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
 
-PAGES = ("/", "/no-existe/")
+PAGES = ("/", "/docs/mcp/", "/no-existe/")
 THEMES = ("light", "dark")
 WIDTHS = (360, 768, 1600)
 # `files` = all JavaScript and CSS of the page, `all` = everything it loads; bytes, each file gzipped.
