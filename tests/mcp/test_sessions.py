@@ -110,7 +110,7 @@ def daphne(bootstrapped, tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "daphne", "-p", str(port), "intramedial.asgi:application"],
         cwd=ROOT,
-        env={**os.environ, "INTRAMEDIAL_DATA_DIR": str(bootstrapped), "PORT": str(port)},
+        env={**os.environ, "DATABASE_URL": "", "INTRAMEDIAL_DATA_DIR": str(bootstrapped), "PORT": str(port)},
         stdout=log,
         stderr=log,
     )
