@@ -17,7 +17,8 @@ def settle(world: World, now: int, names: Iterable[str] | None = None) -> None:
     the resources that may have; without it, all are looked at.
 
     Trust moves of one agent on several resources are made in time order too, whoever notices, so the events
-    of all resources are sorted before any score moves.
+    of all resources are sorted before any score moves; those of one instant by name, so that the order is the
+    same wherever the resources come from.
     """
     happened: list[Event] = []
     for name in list(world.resources if names is None else names):
@@ -29,7 +30,7 @@ def settle(world: World, now: int, names: Iterable[str] | None = None) -> None:
             resource = _end(resource, instant, world, happened)
             instant = resource.next_change(world.rules)
         world.put(resource)
-    happened.sort(key=lambda event: event.at)
+    happened.sort(key=lambda event: (event.at, event.resource))
     for event in happened:
         if event.kind is Kind.EXPIRED:
             event = replace(event, trust=None if event.outage else pay(world, event.agent))

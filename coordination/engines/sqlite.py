@@ -104,6 +104,20 @@ def _faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
         raise fault(f"{type(error).__name__}: {error}") from error
 
 
+def _connect(path: Path | str, pragmas: Iterable[str]) -> sqlite3.Connection:
+    with _faults():
+        db = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=5
+        )
+        try:
+            for pragma in pragmas:
+                db.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            db.close()
+            raise
+    return db
+
+
 class SqliteEngine:
     """See `Engine`. BEGIN IMMEDIATE is the lock of every workspace at once: there is one writer."""
 
@@ -112,12 +126,12 @@ class SqliteEngine:
     def __init__(self, path: Path | str, readonly: bool = False) -> None:
         """`readonly`: a second connection, to look while another process or thread is the writer."""
         self._lock = None if readonly else FileLock(Path(f"{path}.lock"))
-        with _faults():
-            self._db = sqlite3.connect(
-                path, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=5
-            )
-            for pragma in _PRAGMAS["read" if readonly else "write"]:
-                self._db.execute(f"PRAGMA {pragma}")
+        try:
+            self._db = _connect(path, _PRAGMAS["read" if readonly else "write"])
+        except StorageFault:
+            if self._lock is not None:
+                self._lock.release()
+            raise
 
     def _rows(self, sql: str, keys: Iterable[Sequence[object]]) -> list[Row]:
         """One prepared statement a key: a look-up costs microseconds here, and needs no list of keys."""

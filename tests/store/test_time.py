@@ -1,0 +1,345 @@
+"""What time does to leases: the alarm, restarts, absences of the authority itself, and clocks that jump."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+import pytest
+
+from coordination import clock
+from coordination.core.messages import Granted, Held, NotReleased, Released
+from coordination.core.model import Rules
+from coordination.engines import StorageFault
+from coordination.engines.sqlite import SqliteEngine
+from coordination.store import Store
+from tests.store.doors import START, Database, Door, Faulty, PostgresDatabase, SqliteDatabase, Time, until
+
+OUTAGE_MS = 5_000
+HOUR_MS = 3_600_000
+Open = Callable[..., Door]
+
+
+@pytest.fixture
+def opening(database: Database) -> Iterator[Open]:
+    """`opening(**options)`: an authority, each a process of its own; all are stopped at the end."""
+    doors: list[Door] = []
+    numbers = count(1)
+
+    def open_door(**options: Any) -> Door:
+        doors.append(Door(database.engine(), process=f"process-{next(numbers)}", **options))
+        return doors[-1]
+
+    yield open_door
+    for door in doors:
+        door.stop()
+
+
+async def at_work(door: Door, time_: Time, ms: int) -> None:
+    """Time passes, and the authority is there: it does something every second."""
+    for _ in range(ms // 1_000):
+        time_.passes(1_000)
+        await door.release("did:z", "lock:z")
+
+
+def moves(database: Database) -> list[Any]:
+    return database.rows("SELECT agent, delta FROM lease_trust_move ORDER BY id")
+
+
+def recorded(database: Database, outcome: str) -> int:
+    """How many receipts of that outcome are in the outbox."""
+    claims = (bytes(row[0]) for row in database.rows("SELECT claims FROM lease_outbox"))
+    return sum(f'"outcome":"{outcome}"'.encode() in said for said in claims)
+
+
+# --- the alarm ------------------------------------------------------------------------------------
+
+
+async def test_the_alarm_reclaims_in_time(database: Database, real_time: None, opening: Open) -> None:
+    """Within 250 ms of `expiresAt`, by the authority's own clock, on a machine that has time."""
+    if not database.shared:
+        clock.install(clock.SteadyClock(0))
+    at: dict[str, float] = {}
+
+    def publish(workspace: str, events: list[dict[str, Any]]) -> None:
+        at.update({event["resource"]: time.time() for event in events if event["event"] == "expired"})
+
+    door = opening(rules=Rules(lease_ttl_ms=300), publish=publish)
+    due = {}
+    for number in range(5):
+        granted = await door.acquire("did:a", f"lock:{number}")
+        due[f"lock:{number}"] = granted.lease.expires_at / 1000
+    await until(lambda: len(at) == 5)
+    assert all(0 <= at[name] - due[name] < 0.25 for name in due), {name: at[name] - due[name] for name in due}
+    assert (len(moves(database)), recorded(database, "expired")) == (5, 5)
+
+
+async def test_the_alarm_begins_the_next_offer(database: Database, time_: Time, opening: Open) -> None:
+    door = opening()
+    await door.acquire("did:a")
+    await door.acquire("did:b")
+    await door.acquire("did:c")
+    time_.passes(30_000)
+    await door.tick()
+    assert [event["actorDid"] for event in door.kinds("offered")] == ["did:b"]
+    time_.passes(2_000)
+    await door.tick()
+    # did:c has been silent since before the offer began: a dead queue holds up nobody.
+    assert [event["actorDid"] for event in door.kinds("lapsed")] == ["did:b", "did:c"]
+    assert isinstance(await door.acquire("did:d"), Granted)
+
+
+async def test_many_that_end_at_once_are_all_reclaimed_once(
+    database: Database, time_: Time, opening: Open
+) -> None:
+    door = opening()
+    await door.together(*(door.acquire("did:a", f"lock:{n}", workspace=f"ws_{n % 90}") for n in range(900)))
+    time_.passes(30_000)
+    await door.tick()
+    await until(lambda: len(door.kinds("expired")) == 900)
+    assert (len(moves(database)), recorded(database, "expired")) == (900, 900)
+    assert database.rows("SELECT * FROM lease_lease") == []
+
+
+@pytest.mark.parametrize("late", ["release", "renewal"])
+async def test_too_late_is_too_late(database: Database, time_: Time, opening: Open, late: str) -> None:
+    door = opening()
+    first = await door.acquire("did:a")
+    time_.passes(30_000)
+    if late == "release":
+        heard = await door.release("did:a", lease_id=first.lease.lease_id)
+        assert isinstance(heard, NotReleased)
+    else:
+        heard = await door.acquire("did:a")
+        assert isinstance(heard, Granted)
+        assert (heard.renewed, heard.lease.token) == (False, 2)
+    await door.tick()
+    assert moves(database) == [("did:a", -50)]
+    assert recorded(database, "expired") == 1
+
+
+async def test_two_processes_and_their_callers_reclaim_once(
+    postgres_database: PostgresDatabase, time_: Time
+) -> None:
+    """Both alarms, releases and renewals, all in the same moment."""
+    doors = [Door(postgres_database.engine(), process=name) for name in ("one", "two")]
+    for number in range(40):
+        await doors[0].acquire("did:a", f"lock:{number}")
+    time_.passes(30_000)
+    racing = [doors[number % 2].release("did:a", f"lock:{number}") for number in range(0, 40, 2)]
+    racing += [doors[number % 2].acquire("did:a", f"lock:{number}") for number in range(1, 40, 2)]
+    heard = await doors[0].together(*racing, doors[0].tick(), doors[1].tick())
+    assert [type(one) for one in heard] == [NotReleased] * 20 + [Granted] * 20 + [type(None)] * 2
+    assert not any(one.renewed for one in heard[20:40])
+    await until(lambda: sum(len(door.kinds("expired")) for door in doors) == 40)
+    assert (len(moves(postgres_database)), recorded(postgres_database, "expired")) == (40, 40)
+    for door in doors:
+        door.stop()
+
+
+# --- restarts -------------------------------------------------------------------------------------
+
+
+async def test_a_restart_changes_nothing(database: Database, time_: Time, opening: Open) -> None:
+    door = opening(outage_after_ms=OUTAGE_MS)
+    held = await door.acquire("did:a")
+    await door.acquire("did:b")
+    await door.acquire("did:x", "lock:x")
+    await door.release("did:x", "lock:x")
+    door.stop()
+    time_.passes(4_000)
+    again = opening(outage_after_ms=OUTAGE_MS)
+    refused = await again.acquire("did:b")
+    assert isinstance(refused, Held)
+    assert (refused.holder, refused.position, refused.expires_at) == ("did:a", 1, held.lease.expires_at)
+    assert (await again.acquire("did:y", "lock:x")).lease.token == 2
+    assert isinstance(await again.release("did:a", lease_id=held.lease.lease_id), Released)
+    assert database.rows("SELECT * FROM lease_outage") == []
+
+
+# --- our own absence ------------------------------------------------------------------------------
+
+
+async def test_what_ends_while_nobody_is_there_costs_nothing(
+    database: Database, time_: Time, opening: Open
+) -> None:
+    door = opening(outage_after_ms=OUTAGE_MS)
+    await door.acquire("did:a")
+    await door.acquire("did:b")
+    await door.acquire("did:late", "lock:late")
+    door.stop()
+    time_.passes(36_000)
+    again = opening(outage_after_ms=OUTAGE_MS)
+    await again.tick()
+    expired = again.kinds("expired")
+    assert [event["resource"] for event in expired] == ["lock:a", "lock:late"]
+    assert all(event["outage"] and "trust" not in event for event in expired)
+    assert moves(database) == []
+    claims = [bytes(row[0]) for row in database.rows("SELECT claims FROM lease_outbox")]
+    assert sum(b'"outage":true' in said for said in claims) == 2
+    assert database.rows("SELECT since, until FROM lease_outage") == [(START, START + 36_000)]
+    # The wait would have run out at 35 s: it is there, and its offer begins now.
+    assert isinstance(await again.acquire("did:c"), Held)
+    assert isinstance(await again.acquire("did:b"), Granted)
+
+
+async def test_what_ends_after_it_is_paid_for(database: Database, time_: Time, opening: Open) -> None:
+    door = opening(outage_after_ms=OUTAGE_MS)
+    await door.acquire("did:a")
+    door.stop()
+    time_.passes(20_000)
+    again = opening(outage_after_ms=OUTAGE_MS)
+    await at_work(again, time_, 10_000)
+    await again.tick()
+    assert moves(database) == [("did:a", -50)]
+
+
+async def test_a_short_absence_is_none(database: Database, time_: Time, opening: Open) -> None:
+    door = opening(outage_after_ms=OUTAGE_MS)
+    await door.acquire("did:a")
+    await at_work(door, time_, 26_000)
+    door.stop()
+    time_.passes(5_000)
+    again = opening(outage_after_ms=OUTAGE_MS)
+    await again.tick()
+    assert moves(database) == [("did:a", -50)]
+    assert database.rows("SELECT * FROM lease_outage") == []
+
+
+async def test_storage_that_was_gone_is_an_absence(database: Database, time_: Time) -> None:
+    faulty = Faulty(database.engine())
+    door = Door(faulty, outage_after_ms=OUTAGE_MS)
+    await door.acquire("did:a")
+    faulty.failing = "begin"
+    time_.passes(31_000)
+    await door.together(door.acquire("did:b"))
+    faulty.failing = ""
+    assert isinstance(await door.acquire("did:b"), Granted)
+    assert moves(database) == []
+    assert database.rows("SELECT since, until FROM lease_outage") == [(START, START + 31_000)]
+    door.stop()
+
+
+async def test_a_process_that_was_away_alone_is_no_absence(
+    postgres_database: PostgresDatabase, time_: Time
+) -> None:
+    one = Door(postgres_database.engine(), process="one", outage_after_ms=OUTAGE_MS)
+    two = Door(postgres_database.engine(), process="two", outage_after_ms=OUTAGE_MS)
+    await one.acquire("did:a")
+    one.stop()
+    await at_work(two, time_, 36_000)
+    back = Door(postgres_database.engine(), process="three", outage_after_ms=OUTAGE_MS)
+    await back.tick()
+    assert moves(postgres_database) == [("did:a", -50)]
+    assert postgres_database.rows("SELECT * FROM lease_outage") == []
+    two.stop()
+    back.stop()
+
+
+def test_an_absence_of_all_is_recorded_once(postgres_database: PostgresDatabase) -> None:
+    """Eight processes come back in the same moment, twice; a ninth comes later and learns of it."""
+    now = START
+    engines = [postgres_database.engine() for _ in range(9)]
+    stores = [Store(engine, Rules(), f"p{n}") for n, engine in enumerate(engines)]
+
+    def absences(store: Store, now: int) -> int:
+        with store.transaction({}, lambda: now) as transaction:
+            return len(transaction._outages)
+
+    assert absences(stores[0], START) == 0
+    with ThreadPoolExecutor(8) as threads:
+        for number in (1, 2):
+            now = START + number * 60_000
+            assert list(threads.map(absences, stores[:8], [now] * 8)) == [number] * 8
+            assert list(threads.map(absences, stores[:8], [now + 1] * 8)) == [number] * 8
+            assert len(postgres_database.rows("SELECT * FROM lease_outage")) == number
+            assert absences(stores[8], now + 10) == number
+    for engine in engines:
+        engine.close()
+
+
+# --- clocks ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
+    """The wall clock, set as the test says, while the steady one goes on by itself (here: not at all)."""
+    wall = Time()
+    monkeypatch.setattr("coordination.clock.time.time_ns", lambda: wall.now * 1_000_000)
+    monkeypatch.setattr("coordination.clock.steady_ms", lambda: 777)
+    return wall
+
+
+def test_a_wall_clock_that_is_set_moves_no_time(wall: Time) -> None:
+    steady = clock.SteadyClock(0)
+    assert steady() == START
+    for jump in (+HOUR_MS, -3 * HOUR_MS):
+        wall.passes(jump)
+        assert steady() == START
+
+
+def test_time_begins_no_earlier_than_the_latest_on_record(wall: Time) -> None:
+    assert clock.SteadyClock(START + 5)() == START + 5
+    assert clock.SteadyClock(START - 5)() == START
+
+
+async def test_a_wall_clock_set_back_while_stopped_takes_nothing_back(
+    sqlite_database: SqliteDatabase, wall: Time, real_time: None
+) -> None:
+    engine = sqlite_database.engine()
+    clock.install(clock.SteadyClock(engine.latest()))
+    door = Door(engine, outage_after_ms=OUTAGE_MS)
+    granted = await door.acquire("did:a")
+    door.stop()
+    wall.passes(-HOUR_MS)
+    engine = sqlite_database.engine()
+    clock.install(clock.SteadyClock(engine.latest()))
+    door = Door(engine, outage_after_ms=OUTAGE_MS)
+    refused = await door.acquire("did:b")
+    assert isinstance(refused, Held)
+    assert refused.expires_at == granted.lease.expires_at
+    assert door.authority._now() >= granted.lease.acquired_at
+    door.stop()
+
+
+async def test_a_database_clock_set_back_fails_no_renewal(
+    postgres_database: PostgresDatabase, time_: Time
+) -> None:
+    door = Door(postgres_database.engine(), outage_after_ms=OUTAGE_MS)
+    await door.acquire("did:a")
+    time_.passes(-HOUR_MS)
+    again = await door.acquire("did:a")
+    assert isinstance(again, Granted)
+    assert (again.renewed, again.lease.expires_at) == (True, START - HOUR_MS + 30_000)
+    door.stop()
+
+
+# --- one file, one writer -------------------------------------------------------------------------
+
+
+def test_a_second_process_is_refused_with_words(sqlite_database: SqliteDatabase) -> None:
+    first = sqlite_database.engine()
+    with pytest.raises(StorageFault, match=r"leases.sqlite3.*another process is the authority"):
+        sqlite_database.engine()
+    first.close()
+    sqlite_database.engine().close()
+
+
+def test_a_lock_is_not_kept_by_an_engine_that_does_not_open(sqlite_database: SqliteDatabase) -> None:
+    good = sqlite_database.path.read_bytes()
+    sqlite_database.path.write_bytes(b"not a database, but long enough to be looked at" * 20)
+    with pytest.raises(StorageFault) as refused:
+        sqlite_database.engine()
+    sqlite_database.path.write_bytes(good)
+    sqlite_database.engine().close()
+    assert "file is not a database" in str(refused.value)
+
+
+def test_a_reader_needs_no_lock_and_cannot_write(sqlite_database: SqliteDatabase) -> None:
+    writer, reader = sqlite_database.engine(), sqlite_database.engine(readonly=True)
+    assert isinstance(reader, SqliteEngine)
+    with pytest.raises(StorageFault):
+        reader.write({"outbox_insert": [("ws_1", "rcp_1", "kid", b"{}")]})
+    reader.close()
+    writer.close()
