@@ -117,6 +117,7 @@ RECEIPT: Texts = {
     "change_byte": _("Cambiar un byte"),
     "restore_byte": _("Devolver el byte a su sitio"),
     "download": _("Descargar"),
+    "print": _("Imprimir"),
     "check_key": _("Clave publicada"),
     "check_key_ok": _("{kid} está en {url} y es la huella de esa clave."),
     "check_key_bad": _("{kid} no está en {url}, o no es la huella de esa clave."),

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from coordination import texts
-from coordination.page import article, figures
+from coordination.page import article, figures, gallery
 from intramedial.markdown import to_markdown
 
 PREFIX = "/api/v1/acp/coordination"
@@ -97,16 +97,6 @@ def curl(operation: dict[str, Any]) -> str:
     return " \\\n  ".join(parts)
 
 
-def limits() -> dict[str, int]:
-    """The figures that the page's scripts draw with."""
-    return {
-        "leaseTtlMs": settings.LEASE_TTL_MS,
-        "stampedeBaseMs": settings.STAMPEDE_BASE_MS,
-        "stampedeCapMs": settings.STAMPEDE_CAP_MS,
-        "trialAgents": settings.TRIAL_AGENTS,
-    }
-
-
 @cache
 def account(language: str) -> str:
     """The account of the module below Lanzar, as HTML. Nothing in it changes while the process runs."""
@@ -130,7 +120,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "lease_seconds": int(seconds) if seconds.is_integer() else seconds,
         "operations": operations(),
         "texts": texts.ALL,
-        "limits": limits(),
+        "limits": figures.limits(),
         "modules": MODULES,
     }
     return render(request, "home.html", context)
@@ -142,4 +132,8 @@ def module_text(request: HttpRequest) -> HttpResponse:
     return HttpResponse(account_text(str(get_language())), content_type="text/markdown; charset=utf-8")
 
 
-urlpatterns = [path("", home, name="home"), path("modulo.md", module_text, name="module_text")]
+urlpatterns = [
+    path("", home, name="home"),
+    path("modulo.md", module_text, name="module_text"),
+    path("estilo/", gallery.gallery, name="gallery"),
+]

@@ -34,6 +34,12 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
         *("components/receipt", "components/telling", "components/track"),
         *("pages/home", "pages/lanzar", "pages/module"),
     ),
+    "gallery": (
+        *EVERY_PAGE,
+        *("components/board", "components/code", "components/drawing", "components/reading"),
+        *("components/receipt", "components/telling", "components/track"),
+        *("pages/error", "pages/lanzar", "pages/gallery"),
+    ),
 }
 
 

@@ -76,7 +76,7 @@ MAY_IMPORT = {
     # What the pages say is read from the core, the shapes and the table of what is served.
     "coordination/page/*": (
         *DOOR,
-        *("coordination.mcp", "coordination.page", "coordination.schemas"),
+        *("coordination.mcp", "coordination.page", "coordination.schemas", "coordination.texts"),
         *PLATFORM,
     ),
     "coordination/scenarios.py": (*DOOR, "coordination.schemas", *PLATFORM),

@@ -52,6 +52,16 @@ def figures() -> dict[str, Any]:
     }
 
 
+def limits() -> dict[str, int]:
+    """The figures that the pages' scripts draw with."""
+    return {
+        "leaseTtlMs": settings.LEASE_TTL_MS,
+        "stampedeBaseMs": settings.STAMPEDE_BASE_MS,
+        "stampedeCapMs": settings.STAMPEDE_CAP_MS,
+        "trialAgents": settings.TRIAL_AGENTS,
+    }
+
+
 def _codes(names: tuple[str, ...]) -> SafeString:
     assert set(names) == READ_SAFE_CLASSES
     return format_html_join(", ", "<code>{}</code>", ((name,) for name in names))

@@ -3,7 +3,7 @@
 const EVERY_MS = 2200;
 
 export function drawing(root) {
-  const moments = [...root.querySelectorAll('input[name="moment"]')];
+  const moments = [...root.querySelectorAll('input[type="radio"]')];
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   let next = 1;
   let timer = null;
