@@ -1,4 +1,4 @@
-"""The engine for several processes: PostgreSQL, one advisory lock a workspace, lists of rows by `unnest`.
+"""The engine for several processes: PostgreSQL, one advisory lock a workspace, rows as one document.
 
 READ COMMITTED is pinned: each statement after the lock sees all that was committed before the lock was had.
 Under REPEATABLE READ the snapshot would be older than the wait for the lock, and two requests that each close
@@ -10,28 +10,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import orjson
 import psycopg
-from psycopg.abc import RV, PQGen
 
-from . import GUARDED, WRITES, Begun, InDoubt, Key, Loaded, Members, Row, StorageFault, Wanted, WriteRefused
-from . import postgres_sql as sql
-
-# A server that hangs must become an error in time: a caller is told within seconds that there is no lease.
-_SESSION = {
-    "connect_timeout": "3",
-    "application_name": "intramedial-authority",
-    "tcp_user_timeout": "5000",
-    "keepalives_idle": "5",
-}
-SILENT_S = 8.0  # longer than the server's own limits, for a server that cannot keep them
-# The planner knows too little of tables that change within seconds: when they were last analyzed, all that
-# lives now was due later. So each statement is written for one index, planned once, kept from whole tables.
-_OPTIONS = (
-    "-c statement_timeout=5000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=10000"
-    " -c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c timezone=UTC"
-    " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
-    " -c max_parallel_workers_per_gather=0"
+from . import (
+    GUARDED,
+    WRITES,
+    Begun,
+    InDoubt,
+    Key,
+    Loaded,
+    Members,
+    Row,
+    StorageFault,
+    Wanted,
+    WriteRefused,
 )
+from . import postgres_sql as sql
+from .postgres_session import OPTIONS, SESSION, Connection
 
 
 def lock_number(text: str) -> int:
@@ -40,9 +36,9 @@ def lock_number(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def columns(keys: Sequence[Row]) -> list[list[Any]]:
-    """Rows as one list a column; no rows are two empty columns."""
-    return [list(column) for column in zip(*keys, strict=True)] or [[], []]
+def document(rows: Sequence[Row]) -> str:
+    """Rows as the JSON array of arrays that `postgres_sql.rows` reads; claims are UTF-8 already."""
+    return orjson.dumps(rows, default=bytes.decode).decode()
 
 
 @contextmanager
@@ -55,19 +51,6 @@ def _faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
         raise fault(f"{type(error).__name__}: {error}") from error
 
 
-class _Connection(psycopg.Connection[Any]):
-    """One that is closed when it is lost, or when the server says nothing for `SILENT_S`."""
-
-    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """See psycopg: every exchange with the server waits here."""
-        try:
-            return super().wait(gen, interval, SILENT_S if timeout is None else timeout)
-        except psycopg.OperationalError as error:
-            if error.sqlstate is None:  # it is not the server that says so
-                self.close()
-            raise
-
-
 class PostgresEngine:
     """See `Engine`. Connects when first needed and again after a lost connection."""
 
@@ -75,8 +58,8 @@ class PostgresEngine:
 
     def __init__(self, conninfo: Mapping[str, Any]) -> None:
         """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password …"""
-        options = f"{conninfo.get('options', '')} {_OPTIONS}"
-        self._conninfo = {**_SESSION, **conninfo, "options": options}
+        options = f"{conninfo.get('options', '')} {OPTIONS}"
+        self._conninfo = {**SESSION, **conninfo, "options": options}
         self._open: psycopg.Connection[Any] | None = None
         self._within = False  # a transaction, which is lost with its connection
         self.statements = 0
@@ -86,12 +69,16 @@ class PostgresEngine:
         if self._open is None or self._open.closed:
             if self._within:
                 raise psycopg.OperationalError("the connection was lost within a transaction")
-            self._open = _Connection.connect(**self._conninfo, autocommit=True)
+            self._open = Connection.connect(**self._conninfo, autocommit=True)
         return self._open
 
     def _execute(self, query: str, params: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
         self.statements += 1
         return self._db.execute(query.encode(), params)
+
+    def _begin(self, statement: str) -> None:
+        self._execute(statement)
+        self._within = True
 
     def _all(self, query: str, params: Sequence[Any] = ()) -> list[Row]:
         with _faults():
@@ -100,8 +87,7 @@ class PostgresEngine:
     def begin(self, workspaces: Sequence[str]) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
         with _faults(), self._db.pipeline():
-            self._within = True
-            self._execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+            self._begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
             self._execute("SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k", [locks])
             begun = self._execute(
                 f"SELECT {sql.CLOCK}, (SELECT max(at) FROM lease_pulse),"
@@ -116,8 +102,8 @@ class PostgresEngine:
     def load(self, want: Wanted, now: int) -> Loaded:
         with _faults(), self._db.pipeline():
             due_in, tenants = list(want.due_in), list(want.tenants)
-            resources = self._execute(sql.RESOURCES, [now, *columns(want.resources), due_in])
-            agents = self._execute(sql.AGENTS, columns(want.agents)) if want.agents else None
+            resources = self._execute(sql.RESOURCES, [now, document(want.resources), due_in])
+            agents = self._execute(sql.AGENTS, [document(want.agents)]) if want.agents else None
             known = self._execute(sql.TENANTS, [tenants]) if tenants else None
             return Loaded(
                 resources.fetchall(),
@@ -129,24 +115,29 @@ class PostgresEngine:
         if not active and not contended:
             return Members([], [], [])
         with _faults(), self._db.pipeline():
-            leases = self._execute(sql.LEASES, columns(active))
+            leases = self._execute(sql.LEASES, [document(active)])
             if not contended:
                 return Members(leases.fetchall(), [], [])
-            waits = self._execute(sql.WAITS, columns(contended))
-            refusals = self._execute(sql.REFUSALS, columns(contended))
+            waits = self._execute(sql.WAITS, [document(contended)])
+            refusals = self._execute(sql.REFUSALS, [document(contended)])
             return Members(leases.fetchall(), waits.fetchall(), refusals.fetchall())
 
     def agents(self, keys: Sequence[Key]) -> list[Row]:
-        return self._all(sql.AGENTS, columns(keys)) if keys else []
+        return self._all(sql.AGENTS, [document(keys)]) if keys else []
 
     def reach(self, agents: Sequence[Key]) -> list[Key]:
-        return [(workspace, name) for workspace, name in self._all(sql.REACH, columns(agents))]
+        return [
+            (workspace, name)
+            for workspace, name in self._all(
+                sql.REACH, [list(column) for column in zip(*agents, strict=True)]
+            )
+        ]
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
         with _faults():
             with self._db.pipeline():
                 made = [
-                    (name, len(changes[name]), self._execute(sql.WRITE[name], columns(changes[name])))
+                    (name, len(changes[name]), self._execute(sql.WRITE[name], [document(changes[name])]))
                     for name in WRITES
                     if changes.get(name)
                 ]
@@ -190,8 +181,7 @@ class PostgresEngine:
     def reading(self) -> Iterator[Begun]:
         try:
             with _faults(), self._db.pipeline():
-                self._within = True
-                self._execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 clock = self._execute(f"SELECT {sql.CLOCK}")
                 outages = self._execute("SELECT since, until FROM lease_outage")
                 begun = Begun((clock.fetchone() or (None,))[0], None, outages.fetchall())
@@ -222,12 +212,20 @@ class PostgresEngine:
         )
         return self._names(query, workspace, agent, workspace, agent)
 
-    def outbox(self, limit: int) -> list[Row]:
-        """As `Engine.outbox`; empty while another process is at it, so that two do not do it twice."""
-        if not self._all("SELECT pg_try_advisory_lock(%s)", [lock_number("outbox")])[0][0]:
-            return []
-        query = "SELECT receipt_id, workspace, kid, claims FROM lease_outbox ORDER BY id LIMIT %s"
-        return self._all(query, [limit])
+    @contextmanager
+    def outbox(self, limit: int, kids: Sequence[str]) -> Iterator[list[Row]]:
+        """As `Engine.outbox`; by a lock of the transaction, which the server ends if this process hangs."""
+        query = (
+            "SELECT receipt_id, workspace, kid, claims FROM lease_outbox WHERE kid = ANY(%s::text[])"
+            " ORDER BY id LIMIT %s"
+        )
+        try:
+            with _faults():
+                self._begin("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
+            mine = self._all("SELECT pg_try_advisory_xact_lock(%s)", [lock_number("outbox")])[0][0]
+            yield self._all(query, [list(kids), limit]) if mine else []
+        finally:
+            self.rollback()
 
     def next_due(self) -> int | None:
         rows = self._all("SELECT min(due_at) FROM lease_resource WHERE due_at IS NOT NULL")
@@ -244,27 +242,38 @@ class PostgresEngine:
         (row,) = self._all(f"SELECT {sql.CLOCK}")
         return int(row[0])
 
-    def purge(self, workspace: str, unused_since: int) -> int:
+    def resources_after(self, after: Key, limit: int) -> list[Row]:
+        query = (
+            "SELECT workspace, name, due_at, used_at FROM lease_resource WHERE (workspace, name) > (%s, %s)"
+            " ORDER BY workspace, name LIMIT %s"
+        )
+        return self._all(query, [*after, limit])
+
+    def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
         rows = self._all(
-            "WITH gone AS (DELETE FROM lease_resource WHERE workspace = %s AND due_at IS NULL"
-            " AND used_at < %s RETURNING last_token), floor AS"
+            "WITH gone AS (DELETE FROM lease_resource WHERE workspace = %s AND name = ANY(%s::text[])"
+            " AND due_at IS NULL AND used_at < %s RETURNING last_token), floor AS"
             " (INSERT INTO lease_tenant (workspace, active, token_floor)"
             " SELECT %s, 0, max(last_token) FROM gone HAVING count(*) > 0 ON CONFLICT (workspace) DO UPDATE"
             " SET token_floor = greatest(lease_tenant.token_floor, excluded.token_floor))"
             " SELECT count(*) FROM gone",
-            [workspace, unused_since, workspace],
+            [workspace, list(names), unused_since, workspace],
         )
         return int(rows[0][0])
 
-    def idle_workspaces(self, unused_since: int) -> list[str]:
-        query = "SELECT DISTINCT workspace FROM lease_resource WHERE due_at IS NULL AND used_at < %s"
-        return self._names(query, unused_since)
-
-    def forget_history(self, before: int) -> None:
-        with _faults(), self._db.pipeline():
-            self._execute("DELETE FROM lease_trust_move WHERE at < %s", [before])
+    def forget_history(self, before: int, limit: int) -> int:
+        with _faults():
             self._execute("DELETE FROM lease_outage WHERE until < %s", [before])
-            self._execute("DELETE FROM lease_pulse WHERE at < %s", [before])
+            return self._execute(
+                "DELETE FROM lease_trust_move WHERE at < %s"
+                " AND id IN (SELECT id FROM lease_trust_move ORDER BY id LIMIT %s)",
+                [before, limit],
+            ).rowcount
+
+    def forget_pulses(self, older_ms: int) -> None:
+        with _faults():
+            query = "DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s"
+            self._execute(query, [older_ms])
 
     def close(self) -> None:
         if self._open is not None:

@@ -1,7 +1,47 @@
-"""The PostgreSQL engine's statements; lists of rows come as one array a column."""
+"""The PostgreSQL engine's statements; a list of rows comes as one JSON document."""
+
+Columns = dict[str, str]  # name: type
+
+
+def rows(alias: str, columns: Columns) -> str:
+    """The parameter, a JSON array of arrays, as the rows of a table `alias`, with their `place`.
+
+    One document a statement: an array a column, for `unnest`, takes the driver several times as long.
+    """
+    values = ", ".join(f"(v->>{at})::{kind} AS {name}" for at, (name, kind) in enumerate(columns.items()))
+    return (
+        f"(SELECT {values}, place FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS e (v, place))"
+        f" AS {alias}"
+    )
+
+
+def insert(table: str, columns: Columns) -> str:
+    """In the order of the rows, which becomes the order of ids."""
+    names = ", ".join(columns)
+    return f"INSERT INTO {table} ({names}) SELECT {names} FROM {rows('c', columns)} ORDER BY place"
+
+
+def update(table: str, columns: Columns, key: Columns) -> str:
+    changes = ", ".join(f"{name} = c.{name}" for name in columns)
+    return f"UPDATE {table} AS t SET {changes} FROM {rows('c', columns | key)} WHERE {_same(key)}"
+
+
+def delete(table: str, key: Columns) -> str:
+    return f"DELETE FROM {table} AS t USING {rows('c', key)} WHERE {_same(key)}"
+
+
+def _same(key: Columns) -> str:
+    return " AND ".join(f"t.{name} = c.{name}" for name in key)
+
+
+_MEMBER = {"workspace": "text", "resource": "text", "agent": "text"}
+_RESOURCE = {"last_token": "bigint", "due_at": "bigint", "contended": "boolean", "used_at": "bigint"}
+_RESOURCE_KEY = {"workspace": "text", "name": "text"}
+_AGENT = {"score": "int", "releases": "bigint", "expiries": "bigint"}
+_AGENT_KEY = {"workspace": "text", "did": "text"}
 
 CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-KEYS = "unnest(%s::text[], %s::text[]) AS k (workspace, name)"
+KEYS = rows("k", _RESOURCE_KEY)
 # MATERIALIZED: what is due is found by its time alone. Few rows are, and the planner takes them for many.
 RESOURCES = f"""
 WITH due AS MATERIALIZED (
@@ -30,6 +70,7 @@ REFUSALS = f"""
 SELECT f.workspace, f.resource, f.agent, f.mode, f.holder, f.at
   FROM {KEYS} JOIN lease_refusal AS f ON f.workspace = k.workspace AND f.resource = k.name ORDER BY f.id
 """
+# Here an array a column: the planner takes those for few rows, as they are, and looks each up.
 REACH = """
 WITH RECURSIVE reach (workspace, agent) AS (
   SELECT * FROM unnest(%s::text[], %s::text[])
@@ -55,81 +96,43 @@ ACTIVE_NAMES = " UNION ".join(
 )
 ACTIVE_NAMES += " ORDER BY resource LIMIT %s"
 
-# Each write takes its rows as columns: %s is one array a column.
 WRITE = {
-    "resource_insert": (
-        "INSERT INTO lease_resource (last_token, due_at, contended, used_at, workspace, name) SELECT * FROM"
-        " unnest(%s::bigint[], %s::bigint[], %s::boolean[], %s::bigint[], %s::text[], %s::text[])"
+    "resource_insert": insert("lease_resource", _RESOURCE | _RESOURCE_KEY),
+    "resource_update": update("lease_resource", _RESOURCE, _RESOURCE_KEY),
+    "lease_delete": delete("lease_lease", {"lease_id": "text"}),
+    "lease_update": update("lease_lease", {"expires_at": "bigint"}, {"lease_id": "text"}),
+    "lease_insert": insert(
+        "lease_lease",
+        {"workspace": "text", "resource": "text", "lease_id": "text", "agent": "text", "mode": "text"}
+        | {"token": "bigint", "acquired_at": "bigint", "expires_at": "bigint"},
     ),
-    "resource_update": (
-        "UPDATE lease_resource AS r SET last_token = c.last_token, due_at = c.due_at,"
-        " contended = c.contended, used_at = c.used_at FROM unnest(%s::bigint[], %s::bigint[],"
-        " %s::boolean[], %s::bigint[], %s::text[], %s::text[])"
-        " AS c (last_token, due_at, contended, used_at, workspace, name)"
-        " WHERE r.workspace = c.workspace AND r.name = c.name"
+    "wait_delete": delete("lease_wait", _MEMBER),
+    "wait_update": update("lease_wait", {"asked_at": "bigint", "offered_at": "bigint"}, _MEMBER),
+    "wait_insert": insert(
+        "lease_wait",
+        _MEMBER | {"mode": "text", "since": "bigint", "asked_at": "bigint", "offered_at": "bigint"},
     ),
-    "lease_delete": "DELETE FROM lease_lease WHERE lease_id = ANY(%s::text[])",
-    "lease_update": (
-        "UPDATE lease_lease AS l SET expires_at = c.expires_at"
-        " FROM unnest(%s::bigint[], %s::text[]) AS c (expires_at, lease_id) WHERE l.lease_id = c.lease_id"
-    ),
-    "lease_insert": (
-        "INSERT INTO lease_lease (workspace, resource, lease_id, agent, mode, token, acquired_at, expires_at)"
-        " SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::bigint[],"
-        " %s::bigint[], %s::bigint[])"
-    ),
-    "wait_delete": (
-        "DELETE FROM lease_wait AS w USING unnest(%s::text[], %s::text[], %s::text[])"
-        " AS c (workspace, resource, agent)"
-        " WHERE w.workspace = c.workspace AND w.resource = c.resource AND w.agent = c.agent"
-    ),
-    "wait_update": (
-        "UPDATE lease_wait AS w SET asked_at = c.asked_at, offered_at = c.offered_at"
-        " FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[])"
-        " AS c (asked_at, offered_at, workspace, resource, agent)"
-        " WHERE w.workspace = c.workspace AND w.resource = c.resource AND w.agent = c.agent"
-    ),
-    "wait_insert": (
-        "INSERT INTO lease_wait (workspace, resource, agent, mode, since, asked_at, offered_at)"
-        " SELECT workspace, resource, agent, mode, since, asked_at, offered_at FROM unnest(%s::text[],"
-        " %s::text[], %s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[]) WITH ORDINALITY"
-        " AS c (workspace, resource, agent, mode, since, asked_at, offered_at, place) ORDER BY place"
-    ),
-    "refusal_delete": (
-        "DELETE FROM lease_refusal AS f USING unnest(%s::text[], %s::text[], %s::text[])"
-        " AS c (workspace, resource, agent)"
-        " WHERE f.workspace = c.workspace AND f.resource = c.resource AND f.agent = c.agent"
-    ),
-    "refusal_insert": (
-        "INSERT INTO lease_refusal (workspace, resource, agent, mode, holder, at)"
-        " SELECT workspace, resource, agent, mode, holder, at FROM unnest(%s::text[], %s::text[],"
-        " %s::text[], %s::text[], %s::text[], %s::bigint[]) WITH ORDINALITY"
-        " AS c (workspace, resource, agent, mode, holder, at, place) ORDER BY place"
-    ),
-    "agent_insert": (
-        "INSERT INTO lease_agent (score, releases, expiries, workspace, did) SELECT * FROM"
-        " unnest(%s::int[], %s::bigint[], %s::bigint[], %s::text[], %s::text[])"
-    ),
-    "agent_update": (
-        "UPDATE lease_agent AS a SET score = c.score, releases = c.releases, expiries = c.expiries"
-        " FROM unnest(%s::int[], %s::bigint[], %s::bigint[], %s::text[], %s::text[])"
-        " AS c (score, releases, expiries, workspace, did)"
-        " WHERE a.workspace = c.workspace AND a.did = c.did"
-    ),
-    "trust_insert": (
-        "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at) SELECT * FROM"
-        " unnest(%s::text[], %s::text[], %s::text[], %s::int[], %s::int[], %s::bigint[])"
+    "refusal_delete": delete("lease_refusal", _MEMBER),
+    "refusal_insert": insert("lease_refusal", _MEMBER | {"mode": "text", "holder": "text", "at": "bigint"}),
+    "agent_insert": insert("lease_agent", _AGENT | _AGENT_KEY),
+    "agent_update": update("lease_agent", _AGENT, _AGENT_KEY),
+    "trust_insert": insert(
+        "lease_trust_move",
+        {"workspace": "text", "agent": "text", "lease_id": "text"}
+        | {"delta": "int", "score": "int", "at": "bigint"},
     ),
     "tenant_put": (
-        "INSERT INTO lease_tenant (active, workspace, token_floor)"
-        " SELECT active, workspace, 0 FROM unnest(%s::bigint[], %s::text[]) AS c (active, workspace)"
+        "INSERT INTO lease_tenant (active, workspace, token_floor) SELECT active, workspace, 0"
+        f" FROM {rows('c', {'active': 'bigint', 'workspace': 'text'})}"
         " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active"
     ),
     "outbox_insert": (
         "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims)"
-        " SELECT * FROM unnest(%s::text[], %s::text[], %s::text[], %s::bytea[])"
+        " SELECT workspace, receipt_id, kid, convert_to(claims, 'UTF8') FROM "
+        + rows("c", dict.fromkeys(("workspace", "receipt_id", "kid", "claims"), "text"))
+        + " ORDER BY place"
     ),
-    "outbox_delete": "DELETE FROM lease_outbox WHERE receipt_id = ANY(%s::text[])",
+    "outbox_delete": delete("lease_outbox", {"receipt_id": "text"}),
 }
 PULSE = (
     "INSERT INTO lease_pulse (process, at) VALUES (%s, %s)"
