@@ -26,6 +26,7 @@ from intramedial.identity.requests import RequestParts
 from intramedial.identity.watching import Watcher
 from intramedial.origins import require_same_origin
 from intramedial.problems import Problem
+from intramedial.shared_text import SHARED, SharedText
 
 from . import authority
 from .live.hub import Hub, hub
@@ -46,6 +47,8 @@ SLOW = (4408, "too_slow")
 FLOOD = (4429, "rate_limited")
 TOO_LARGE = (1009, "too_large")
 NOT_NOW = (1013, "authority_unavailable")
+GONE = (1006, "gone")
+FAILED = (1011, "failed")
 
 Message = dict[str, Any]
 Ending = tuple[int, str]
@@ -156,13 +159,22 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Pass on what the room says, until the client goes or does not read."""
         try:
             while True:
-                text = await socket.next()
+                beginning, shared = await socket.next()
                 async with asyncio.timeout(READ_WITHIN_S):
-                    await self.send(text_data=text)
+                    await self._send_shared(beginning, shared)
         except TimeoutError:
             self.end(SLOW)
+        except OSError:
+            self.end(GONE)  # the server knows better how, and tells us
         except Exception:
-            self.end((1006, "gone"))  # the server knows better how, and tells us
+            logger.exception("a live socket failed")
+            self.end(FAILED)
+
+    async def _send_shared(self, beginning: str, shared: SharedText) -> None:
+        if SHARED in self.scope.get("extensions", {}):
+            await self.base_send({"type": "websocket.send", "beginning": beginning, "shared": shared})
+        else:
+            await self.send(text_data=shared.after(beginning))
 
     # --- from the client -------------------------------------------------------------------------
 

@@ -1,20 +1,44 @@
-"""The server's side of a WebSocket connection, which lets go of a client that does not read."""
+"""The server's side of a WebSocket: it lets go of clients that do not read, and compresses once for all."""
 
 import asyncio
+import struct
+from typing import Any
 
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
+from websockets.protocol import State
+
+from intramedial.shared_text import SHARED, WINDOW_BITS
 
 CUT_AFTER_S = 10.0
+FIN_RSV1_TEXT = 0b1100_0001
+
+DEFLATE = ServerPerMessageDeflateFactory(
+    # Without context takeover there is nothing to remember for each of a thousand clients, either.
+    server_no_context_takeover=True,
+    client_no_context_takeover=True,
+    server_max_window_bits=WINDOW_BITS,
+)
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's. Closing a transport waits until all that was written is sent, which a client that does not
-    read can put off for ever: so some time after the application has ended, the connection is cut."""
+    """uvicorn's, with two differences.
+
+    Closing a transport waits until all that was written is sent, which a client that does not read can put
+    off for ever: so some time after the application has ended, the connection is cut. And a text that many
+    clients are sent is compressed once.
+    """
 
     _cut: asyncio.TimerHandle | None = None
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn.available_extensions = [DEFLATE]
+
     async def run_asgi(self) -> None:
         """Run the application to its end."""
+        self.scope["extensions"][SHARED] = {}
         await super().run_asgi()
         if not self.disconnected:
             self._cut = self.loop.call_later(CUT_AFTER_S, self.transport.abort)
@@ -24,3 +48,35 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
         if self._cut is not None:
             self._cut.cancel()
+
+    async def send(self, message: Any) -> None:
+        """Send what the application sends."""
+        if (shared := message.get("shared")) is None:
+            await super().send(message)
+        elif not self._shares():
+            text = shared.after(message["beginning"])
+            await super().send({"type": "websocket.send", "text": text})
+        else:
+            await self.writable.wait()
+            if self.disconnected or self.close_sent or self.conn.state is not State.OPEN:
+                raise ClientDisconnected
+            own, everybodys = shared.compressed_after(message["beginning"])
+            # Not joined: what is everybody's is kept once, however many clients take their time.
+            self.transport.writelines((_head(len(own) + len(everybodys)) + own, everybodys))
+
+    def _shares(self) -> bool:
+        """Whether this client reads what was compressed for all: some take nothing compressed, or a smaller
+        window only."""
+        return any(
+            isinstance(extension, PerMessageDeflate) and extension.local_max_window_bits >= WINDOW_BITS
+            for extension in self.conn.extensions
+        )
+
+
+def _head(length: int) -> bytes:
+    """The head of a frame that is a whole compressed text (RFC 6455, 5.2; RFC 7692, 6)."""
+    if length < 126:
+        return struct.pack("!BB", FIN_RSV1_TEXT, length)
+    if length < 65_536:
+        return struct.pack("!BBH", FIN_RSV1_TEXT, 126, length)
+    return struct.pack("!BBQ", FIN_RSV1_TEXT, 127, length)

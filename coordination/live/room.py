@@ -47,6 +47,8 @@ logger = logging.getLogger(__name__)
 Json = dict[str, Any]
 Read = Callable[[str], Awaitable[Json]]
 
+LARGE = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -208,8 +210,12 @@ class Room:
         self._note_deadlocks(picture["deadlocks"])
         if self._feed.deaf:
             picture["delayed"] = True
+        message = Message.of("snapshot", picture)
+        if len(message.after.end) > LARGE:
+            # Compressing takes tens of milliseconds, for which nobody else need wait.
+            await asyncio.to_thread(message.after.compress)
         present = sockets & (self.live | self.waiting)
-        self._send(Message.of("snapshot", picture), present, whole=True)
+        self._send(message, present, whole=True)
         self.live |= present
         self.waiting -= present
 

@@ -6,18 +6,21 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from intramedial.shared_text import SharedText
+
 BACKLOG = 4
 
 
 class Message(NamedTuple):
-    """A message without its `seq`: what goes before it and what goes after."""
+    """A message without its `seq`: what goes before it, and what goes after it, the same for all sockets."""
 
     before: str
-    after: str
+    after: SharedText
 
     @classmethod
     def of(cls, kind: str, body: dict[str, Any]) -> "Message":
-        return cls(f'{{"type":"{kind}","seq":', "," + orjson.dumps(body)[1:].decode())
+        """The message of this type with these members, at least one."""
+        return cls(f'{{"type":"{kind}","seq":', SharedText("," + orjson.dumps(body)[1:].decode()))
 
 
 class Socket:
@@ -46,8 +49,8 @@ class Socket:
         """Ask for a snapshot."""
         self._request(self)
 
-    async def next(self) -> str:
-        """The text of the next message, with the next `seq`."""
+    async def next(self) -> tuple[str, SharedText]:
+        """The next message: its beginning, with the next `seq`, and the rest."""
         while not self._queue:
             if self._behind:
                 self.request()
@@ -55,4 +58,4 @@ class Socket:
             await self._wake.wait()
         before, after = self._queue.pop(0)
         self.seq += 1
-        return f"{before}{self.seq}{after}"
+        return f"{before}{self.seq}", after

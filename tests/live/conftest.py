@@ -1,15 +1,19 @@
 """A loop whose time leaps; the door to live boards; those who may pass it."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import uvicorn
+from django.conf import settings
 from django.utils import timezone
 
 from coordination import authority, consumers, queries
 from coordination.live import hub as hubs
+from intramedial import sockets
 from intramedial.workspaces import tickets
 from intramedial.workspaces.models import Membership, Trial, Workspace
 from tests.live.browser import logged_in, new_user
@@ -64,3 +68,27 @@ async def trial(workspace: Workspace) -> Trial:
     return await Trial.objects.acreate(
         did=f"did:example:{workspace.public_id}", workspace=workspace, calls_limit=35, expires_at=ends
     )
+
+
+@pytest.fixture
+async def served(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[uvicorn.Server]:
+    """A server in this process, with less patience; `served.config.port` is where."""
+    monkeypatch.setattr(consumers, "READ_WITHIN_S", 1.0)
+    monkeypatch.setattr(consumers, "CLOSE_WITHIN_S", 0.1)
+    monkeypatch.setattr(sockets, "CUT_AFTER_S", 0.3)
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        "intramedial.asgi:application",
+        port=listener.getsockname()[1],
+        ws="intramedial.sockets:SocketProtocol",
+        ws_max_size=settings.SOCKET_FRAME,
+        lifespan="on",
+        log_config=None,
+    )
+    server = uvicorn.Server(config)
+    task = asyncio.create_task(server._serve(sockets=[listener]))
+    while not server.started:
+        await asyncio.sleep(0.01)
+    yield server
+    server.should_exit = True
+    await task

@@ -5,7 +5,7 @@ import base64
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -15,10 +15,8 @@ import uvicorn
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
-from coordination import consumers
 from coordination.live.hub import hub
 from coordination.live.room import Pace
-from intramedial import sockets
 from intramedial.workspaces.models import Workspace
 from tests.live.browser import acquire
 from tests.server import ServerProcess
@@ -121,31 +119,6 @@ async def test_refusals_over_the_wire(live_server_process: ServerFactory) -> Non
             assert time.monotonic() - began < 5
             assert closed.value.rcvd is not None
             assert closed.value.rcvd.code == 4401
-
-
-@pytest.fixture
-async def served(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[uvicorn.Server]:
-    """A server in this process, with less patience."""
-    monkeypatch.setattr(consumers, "READ_WITHIN_S", 1.0)
-    monkeypatch.setattr(consumers, "CLOSE_WITHIN_S", 0.1)
-    monkeypatch.setattr(sockets, "CUT_AFTER_S", 0.3)
-    config = uvicorn.Config(
-        "intramedial.asgi:application",
-        port=0,
-        ws="intramedial.sockets:SocketProtocol",
-        ws_per_message_deflate=False,
-        lifespan="on",
-        log_config=None,
-    )
-    server = uvicorn.Server(config)
-    listener = socket.create_server(("127.0.0.1", 0))
-    server.config.port = listener.getsockname()[1]
-    task = asyncio.create_task(server._serve(sockets=[listener]))
-    while not server.started:
-        await asyncio.sleep(0.01)
-    yield server
-    server.should_exit = True
-    await task
 
 
 def handshake(port: int, path: str, key: str) -> socket.socket:

@@ -78,9 +78,9 @@ class Client:
 
     async def _read(self) -> None:
         while True:
-            text = await self.socket.next()
+            beginning, shared = await self.socket.next()
             await self.may_read.wait()
-            self.heard.append((asyncio.get_running_loop().time(), orjson.loads(text)))
+            self.heard.append((asyncio.get_running_loop().time(), orjson.loads(shared.after(beginning))))
 
     @property
     def messages(self) -> list[dict[str, Any]]:

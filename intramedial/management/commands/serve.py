@@ -66,8 +66,6 @@ def run(listener: socket.socket, announce: Callable[[], None]) -> None:
         loop="uvloop",
         http="httptools",
         ws="intramedial.sockets:SocketProtocol",
-        # A window for every client would cost more memory than all else of a thousand sockets.
-        ws_per_message_deflate=False,
         ws_max_size=settings.SOCKET_FRAME,
         lifespan="on",
         log_config=None,  # ours
