@@ -4,7 +4,7 @@ PYTHON_OF_VENV := .venv/bin/python
 # What is tried a second time, over PostgreSQL; the store's own tests have both databases in every run.
 ON_POSTGRESQL := tests/api tests/identity tests/ledger tests/live tests/mcp
 
-.PHONY: help run test check bench bench-quick environment services lock messages
+.PHONY: help run test check bench bench-quick conformance environment services lock messages
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -27,6 +27,9 @@ bench: environment ## the benchmarks, against the peers that are installed
 
 bench-quick: environment ## the benchmarks in a minute, for a first look
 	$(PYTHON_OF_VENV) -m tests.bench --quick
+
+conformance: environment ## the MCP suite and inspector, with Node from npm
+	$(PYTHON_OF_VENV) -m tests.mcp.conformance
 
 environment: ## .venv as requirements.lock has it
 	@.ci/environment
