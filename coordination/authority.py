@@ -6,13 +6,15 @@ What it is and promises is told in `door.py`.
 import os
 import secrets
 import threading
+from contextlib import closing
 
 from . import clock
 from .asks import Answer, Ask, Unavailable
 from .door import BATCH, Authority
-from .opening import open_engine, rules
+from .housekeeping import Housekeeper, keep_house
+from .opening import open_engine, rules, unused_days
 from .outbox import Drain
-from .store import StorageFault, Store
+from .store import PULSE_MS, StorageFault, Store
 
 __all__ = [
     "BATCH",
@@ -22,6 +24,7 @@ __all__ = [
     "StorageFault",
     "Unavailable",
     "get",
+    "purge_offline",
     "rules",
     "start",
     "stop",
@@ -30,20 +33,22 @@ __all__ = [
 _lock = threading.Lock()
 _authority: Authority | None = None
 _drain: Drain | None = None
+_housekeeper: Housekeeper | None = None
 
 
 def start(outage_after_ms: int | None = 5_000) -> Authority:
-    """Open the authority of this process, with its alarm and the drain of its outbox. Idempotent.
+    """Open the authority of this process, with its alarm, its housekeeper and the drain of its outbox.
+    Idempotent.
 
     Raises StorageFault when the database cannot be had, or another process is the authority over it.
     """
-    global _authority, _drain
+    global _authority, _drain, _housekeeper
     with _lock:
         if _authority is None:
             engine = open_engine()
             try:
                 if not engine.shared and clock.installed() is None:
-                    clock.install(clock.SteadyClock(engine.latest()))
+                    clock.install(clock.SteadyClock(engine.latest() + PULSE_MS))
                 drain = Drain()
                 process = f"{os.getpid()}-{secrets.token_hex(4)}"
                 store = Store(engine, rules(), process, outage_after_ms, remember=not engine.shared)
@@ -53,21 +58,38 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
                 engine.close()
                 raise
             drain.start(authority.drained)
-            _authority, _drain = authority, drain
+            housekeeper = Housekeeper(lambda: open_engine(readonly=True), unused_days())
+            housekeeper.start(lambda job: authority.run(job).result(timeout=60))
+            _authority, _drain, _housekeeper = authority, drain, housekeeper
         return _authority
 
 
 def stop() -> None:
     """Answer what has arrived and close. Idempotent."""
-    global _authority, _drain
+    global _authority, _drain, _housekeeper
     with _lock:
-        if _drain is not None:
-            _drain.stop()
-        if _authority is not None:
-            _authority.stop()
-        _authority = _drain = None
+        for part in (_drain, _housekeeper, _authority):
+            if part is not None:
+                part.stop()
+        _authority = _drain = _housekeeper = None
 
 
 def get() -> Authority:
     """The authority of this process, started if it was not (under servers that send no lifespan events)."""
     return _authority or start()
+
+
+def purge_offline(days: int | None = None) -> int:
+    """Keep house now, from a process that is not a server; returns how many resources were forgotten, which
+    are those unused for `days` (default: the setting). On PostgreSQL, beside the servers or without them.
+
+    Raises Unavailable, with words, when the storage does not answer or an embedded server is running: that
+    keeps house by itself, once a day.
+    """
+    try:
+        with closing(open_engine()) as engine, closing(open_engine(readonly=True)) as read:
+            now = engine.latest() if engine.shared else clock.SteadyClock(engine.latest())()
+            store = Store(engine, rules(), "purge")
+            return keep_house(read, lambda job: job(store), now, unused_days() if days is None else days)
+    except StorageFault as fault:
+        raise Unavailable(f"{fault}. A server that runs purges once a day; to do it now, stop it.") from fault

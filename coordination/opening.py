@@ -25,6 +25,12 @@ def rules() -> Rules:
     )
 
 
+def unused_days() -> int:
+    """After how many days without use a resource is forgotten."""
+    days: int = settings.RESOURCE_DAYS
+    return days
+
+
 def open_engine(readonly: bool = False) -> Engine:
     """A connection to the authority's tables. Raises StorageFault when another process is the writer."""
     database: dict[str, Any] = settings.DATABASES["leases"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from .core.model import Outage, Rules
@@ -85,6 +85,40 @@ class Store:
                 self.forget()  # and no more: it is committed, and its callers shall hear so
         elif transaction.next_due is not None:
             memory.due_from = min(memory.due_from, transaction.next_due)
+
+    # --- house-keeping, each step a small transaction of its own -----------------------------------
+
+    def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
+        """Forget those of these resources that nobody has used since then; how many. The tokens of one that
+        is used again go on above the workspace's floor, which is above them all."""
+        with self._tidying([workspace]):
+            purged = self.engine.purge(workspace, names, unused_since)
+        self._memory.drop(workspace)
+        return purged
+
+    def forget_history(self, before: int, limit: int) -> int:
+        """Drop outages and up to `limit` trust moves from before that instant; how many moves."""
+        with self._tidying():
+            return self.engine.forget_history(before, limit)
+
+    def forget_pulses(self, older_ms: int) -> None:
+        """Drop the pulses of processes that are so much older than the latest."""
+        with self._tidying():
+            self.engine.forget_pulses(older_ms)
+
+    @contextmanager
+    def _tidying(self, workspaces: Sequence[str] = ()) -> Iterator[None]:
+        """Without a pulse: whoever tidies up while no process serves does not hide that none does."""
+        try:
+            self.engine.begin(workspaces)
+            yield
+            self.engine.commit(None, 0)
+        except BaseException:
+            self.engine.rollback()
+            self.forget()
+            raise
+
+    # --- looking -----------------------------------------------------------------------------------
 
     @contextmanager
     def reading(self, clock: Callable[[], int] | None = None) -> Iterator[Transaction]:

@@ -45,6 +45,12 @@ class Memory:
     sizes: dict[str, int] = field(default_factory=dict)
     size: int = 0
 
+    def drop(self, workspace: str) -> None:
+        """Forget one workspace."""
+        if self.worlds.pop(workspace, None) is not None:
+            self.size -= self.sizes.pop(workspace, 0)
+        self.complete.discard(workspace)
+
     def count(self, worlds: Mapping[str, World]) -> None:
         """Bring the count up to date with what these worlds have become."""
         for workspace, world in worlds.items():

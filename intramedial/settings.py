@@ -121,6 +121,12 @@ TABLE = (
         "resources held or waited for at once in a workspace",
     ),
     Setting("INTRAMEDIAL_TRIAL_RESOURCES", "50", _whole(1, 10_000_000), "the same, of a trial"),
+    Setting(
+        "INTRAMEDIAL_RESOURCE_DAYS",
+        "30",
+        _whole(1, 36_500),
+        "days after its last use until a resource is forgotten; fencing tokens never go back for it",
+    ),
     Setting("INTRAMEDIAL_WORKSPACE_SOCKETS", "1000", _whole(1, 1_000_000), "live sockets of a workspace"),
     Setting("INTRAMEDIAL_TRIAL_SOCKETS", "3", _whole(1, 1_000_000), "live sockets of a trial"),
     Setting(

@@ -29,7 +29,8 @@ STORE = (
 # The one door, and the parts of it.
 AUTHORITY = (
     *("coordination.alarm", "coordination.asks", "coordination.authority", "coordination.batch"),
-    *("coordination.broadcast", "coordination.door", "coordination.inbox", "coordination.outbox"),
+    *("coordination.broadcast", "coordination.door", "coordination.housekeeping"),
+    *("coordination.inbox", "coordination.outbox"),
 )
 # What a shell sees of all that.
 DOOR = (*VALUES, "coordination.authority", "coordination.queries")
@@ -40,6 +41,7 @@ MAY_IMPORT = {
     "coordination/core/*": ("coordination.core",),
     "coordination/wire.py": VALUES,
     "coordination/texts.py": (),
+    "coordination/part_texts.py": (),
     "coordination/apps.py": (),
     "coordination/migrations/*": ("coordination.models",),
     "coordination/clock.py": (),
@@ -72,7 +74,11 @@ MAY_IMPORT = {
     ),
     "coordination/live/*": (*DOOR, "coordination.broadcast", "coordination.live", *PLATFORM),
     "coordination/consumers.py": (*DOOR, "coordination.live", *PLATFORM),
-    "coordination/views.py": (*DOOR, "coordination.page", "coordination.texts", *PLATFORM),
+    "coordination/views.py": (
+        *DOOR,
+        *("coordination.page", "coordination.part_texts", "coordination.texts"),
+        *PLATFORM,
+    ),
     # What the pages say is read from the core, the shapes and the table of what is served.
     "coordination/page/*": (
         *DOOR,

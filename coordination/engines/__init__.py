@@ -129,8 +129,9 @@ class Engine(Protocol):
     def names_of(self, workspace: str, agent: str) -> list[str]:
         """Names of the resources that an agent holds or waits for."""
 
-    def outbox(self, limit: int) -> list[Row]:
-        """The oldest (receipt_id, workspace, kid, claims) that the ledger does not have yet."""
+    def outbox(self, limit: int, kids: Sequence[str]) -> AbstractContextManager[list[Row]]:
+        """The oldest (receipt_id, workspace, kid, claims) that the ledger does not have yet and that one of
+        these keys signed; kept from other processes in the block, in which they get none."""
 
     def next_due(self) -> int | None:
         """The earliest instant at which time changes any resource; outside a transaction."""
@@ -139,16 +140,22 @@ class Engine(Protocol):
         """The workspaces of the first `limit` resources that have run out at `now`; outside a transaction."""
 
     def latest(self) -> int:
-        """The largest time on record, in ms; 0 on an empty database."""
+        """What time it is at least, in ms: the database's clock, or the latest pulse; 0 on an empty file."""
 
-    def purge(self, workspace: str, unused_since: int) -> int:
-        """Within a transaction: forget resources idle since then, fold their tokens into the floor."""
+    def resources_after(self, after: Key, limit: int) -> list[Row]:
+        """The next (workspace, name, due_at, used_at) of all resources in the order of their keys; outside a
+        transaction."""
 
-    def idle_workspaces(self, unused_since: int) -> list[str]:
-        """Workspaces with resources that `purge` would forget; outside a transaction."""
+    def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
+        """Within a transaction that holds the workspace's lock: forget those of these resources that have
+        been idle since then, and fold their tokens into the workspace's floor; how many."""
 
-    def forget_history(self, before: int) -> None:
-        """Within a transaction: drop trust moves, outages and pulses older than that."""
+    def forget_history(self, before: int, limit: int) -> int:
+        """Within a transaction: drop outages and up to `limit` trust moves from before that instant; how many
+        moves."""
+
+    def forget_pulses(self, older_ms: int) -> None:
+        """Within a transaction: drop the pulses of processes that are so much older than the latest."""
 
     def close(self) -> None:
         """Give the connection back; never raises."""

@@ -1,0 +1,100 @@
+"""Clocks that are set, and files that have one writer."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from coordination import clock
+from coordination.core.messages import Granted, Held
+from coordination.engines import StorageFault
+from coordination.engines.sqlite import SqliteEngine
+from tests.store.doors import START, Door, PostgresDatabase, SqliteDatabase, Time
+
+OUTAGE_MS = 5_000
+HOUR_MS = 3_600_000
+
+
+# --- clocks ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
+    """The wall clock, set as the test says, while the steady one goes on by itself (here: not at all)."""
+    wall = Time()
+    monkeypatch.setattr("coordination.clock.time.time_ns", lambda: wall.now * 1_000_000)
+    monkeypatch.setattr("coordination.clock.steady_ms", lambda: 777)
+    return wall
+
+
+def test_a_wall_clock_that_is_set_moves_no_time(wall: Time) -> None:
+    steady = clock.SteadyClock(0)
+    assert steady() == START
+    for jump in (+HOUR_MS, -3 * HOUR_MS):
+        wall.passes(jump)
+        assert steady() == START
+
+
+def test_time_begins_no_earlier_than_the_latest_on_record(wall: Time) -> None:
+    assert clock.SteadyClock(START + 5)() == START + 5
+    assert clock.SteadyClock(START - 5)() == START
+
+
+async def test_a_wall_clock_set_back_while_stopped_takes_nothing_back(
+    sqlite_database: SqliteDatabase, wall: Time, real_time: None
+) -> None:
+    engine = sqlite_database.engine()
+    clock.install(clock.SteadyClock(engine.latest()))
+    door = Door(engine, outage_after_ms=OUTAGE_MS)
+    granted = await door.acquire("did:a")
+    door.stop()
+    wall.passes(-HOUR_MS)
+    engine = sqlite_database.engine()
+    clock.install(clock.SteadyClock(engine.latest()))
+    door = Door(engine, outage_after_ms=OUTAGE_MS)
+    refused = await door.acquire("did:b")
+    assert isinstance(refused, Held)
+    assert refused.expires_at == granted.lease.expires_at
+    assert door.authority._now() >= granted.lease.acquired_at
+    door.stop()
+
+
+async def test_a_database_clock_set_back_fails_no_renewal(
+    postgres_database: PostgresDatabase, time_: Time
+) -> None:
+    door = Door(postgres_database.engine(), outage_after_ms=OUTAGE_MS)
+    await door.acquire("did:a")
+    time_.passes(-HOUR_MS)
+    again = await door.acquire("did:a")
+    assert isinstance(again, Granted)
+    assert (again.renewed, again.lease.expires_at) == (True, START - HOUR_MS + 30_000)
+    door.stop()
+
+
+# --- one file, one writer -------------------------------------------------------------------------
+
+
+def test_a_second_process_is_refused_with_words(sqlite_database: SqliteDatabase) -> None:
+    first = sqlite_database.engine()
+    with pytest.raises(StorageFault, match=r"leases.sqlite3.*another process is the authority"):
+        sqlite_database.engine()
+    first.close()
+    sqlite_database.engine().close()
+
+
+def test_a_lock_is_not_kept_by_an_engine_that_does_not_open(sqlite_database: SqliteDatabase) -> None:
+    good = sqlite_database.path.read_bytes()
+    sqlite_database.path.write_bytes(b"not a database, but long enough to be looked at" * 20)
+    with pytest.raises(StorageFault) as refused:
+        sqlite_database.engine()
+    sqlite_database.path.write_bytes(good)
+    sqlite_database.engine().close()
+    assert "file is not a database" in str(refused.value)
+
+
+def test_a_reader_needs_no_lock_and_cannot_write(sqlite_database: SqliteDatabase) -> None:
+    writer, reader = sqlite_database.engine(), sqlite_database.engine(readonly=True)
+    assert isinstance(reader, SqliteEngine)
+    with pytest.raises(StorageFault):
+        reader.write({"outbox_insert": [("ws_1", "rcp_1", "kid", b"{}")]})
+    reader.close()
+    writer.close()

@@ -1,0 +1,194 @@
+"""What is forgotten: never a token, never a resource in use, never what clock and absences rest on."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from coordination import authority, clock, housekeeping
+from coordination.core.messages import Granted, Held
+from coordination.core.model import Rules
+from coordination.housekeeping import Housekeeper, keep_house
+from coordination.store import Store
+from tests.store.doors import START, Database, Door, PostgresDatabase, Time
+
+DAY_MS = 86_400_000
+
+
+def kept(database: Database, door: Door, now: int, days: int = 30) -> int:
+    """Keep house through the running authority; how many resources were forgotten."""
+    read = database.engine(readonly=True)
+    try:
+        return keep_house(read, lambda job: door.authority.run(job).result(timeout=10), now, days)
+    finally:
+        read.close()
+
+
+async def use(door: Door, *names: str, workspace: str = "ws_1") -> list[int]:
+    """Acquire and release each; the tokens."""
+    tokens = []
+    for name in names:
+        tokens.append((await door.acquire("did:a", name, workspace=workspace)).lease.token)
+        await door.release("did:a", name, workspace=workspace)
+    return tokens
+
+
+async def test_tokens_of_a_forgotten_resource_go_on_above_the_floor(
+    door: Door, database: Database, time_: Time
+) -> None:
+    await use(door, "lock:a", "lock:a", "lock:a", "lock:b")
+    await use(door, "lock:a", workspace="ws_2")
+    time_.passes(31 * DAY_MS)
+    assert kept(database, door, time_.now) == 3
+    assert database.rows("SELECT * FROM lease_resource") == []
+    assert sorted(database.rows("SELECT workspace, token_floor FROM lease_tenant")) == [
+        ("ws_1", 3),
+        ("ws_2", 1),
+    ]
+    # What was known in memory is known no more, and what nobody has used yet begins there as well.
+    assert await use(door, "lock:a", "lock:b", "lock:new", "lock:a") == [4, 4, 4, 5]
+    assert await use(door, "lock:a", workspace="ws_2") == [2]
+    time_.passes(31 * DAY_MS)
+    assert kept(database, door, time_.now) == 4
+    assert await use(door, "lock:b") == [6]
+
+
+async def test_what_is_used_waited_for_or_was_used_of_late_stays(
+    door: Door, database: Database, time_: Time
+) -> None:
+    await use(door, "lock:old")
+    time_.passes(20 * DAY_MS)
+    await use(door, "lock:young")
+    time_.passes(11 * DAY_MS)
+    await door.acquire("did:a", "lock:held")
+    await door.acquire("did:b", "lock:held")
+    assert kept(database, door, time_.now) == 1
+    assert kept(database, door, time_.now + 29_000, days=0) == 1  # the young one too, never one in use
+    assert [name for (name,) in database.rows("SELECT name FROM lease_resource")] == ["lock:held"]
+    assert isinstance(await door.acquire("did:b", "lock:held"), Held)
+
+
+async def test_a_resource_used_since_it_was_looked_for_stays(door: Door, time_: Time) -> None:
+    await use(door, "lock:a")
+    time_.passes(31 * DAY_MS)
+    found = time_.now - 30 * DAY_MS
+    await use(door, "lock:a")
+    assert await door.run_with(lambda store: store.purge("ws_1", ["lock:a"], found)) == 0
+    granted = await door.acquire("did:a", "lock:a")
+    assert granted.lease.token == 3
+    later = time_.now + 1
+    assert await door.run_with(lambda store: store.purge("ws_1", ["lock:a"], later)) == 0
+
+
+async def test_another_process_goes_on_above_the_floor(
+    postgres_database: PostgresDatabase, time_: Time
+) -> None:
+    one, two = (Door(postgres_database.engine(), process=name) for name in ("one", "two"))
+    await use(one, "lock:a", "lock:a")
+    await use(two, "lock:a")
+    time_.passes(31 * DAY_MS)
+    assert kept(postgres_database, one, time_.now) == 1
+    assert await use(two, "lock:a") == [4]
+    one.stop()
+    two.stop()
+
+
+async def test_house_is_kept_in_small_steps(
+    door: Door, database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(housekeeping, "AT_ONCE", 10)
+    await door.together(*(door.acquire("did:a", f"lock:{n}", workspace=f"ws_{n % 3}") for n in range(75)))
+    await door.together(*(door.release("did:a", f"lock:{n}", workspace=f"ws_{n % 3}") for n in range(75)))
+    time_.passes(31 * DAY_MS)
+    steps: list[int] = []
+    real = Store.purge
+
+    def purge(store: Store, workspace: str, names: Any, unused_since: int) -> int:
+        steps.append(len(names))
+        return real(store, workspace, names, unused_since)
+
+    monkeypatch.setattr(Store, "purge", purge)
+    assert kept(database, door, time_.now) == 75
+    assert (sum(steps), max(steps)) == (75, 10)
+
+
+async def test_history_is_forgotten_after_a_quarter(
+    door: Door, database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(housekeeping, "AT_ONCE", 10)
+    await use(door, *["lock:a"] * 25)
+    database.rows(f"INSERT INTO lease_outage (since, until) VALUES ({START - 9}, {START - 8})")
+    time_.passes(89 * DAY_MS)
+    await use(door, "lock:a")
+    kept(database, door, time_.now)
+    assert database.rows("SELECT count(*) FROM lease_trust_move") == [(26,)]
+    time_.passes(2 * DAY_MS)
+    kept(database, door, time_.now)
+    assert database.rows("SELECT count(*) FROM lease_trust_move") == [(1,)]
+    assert database.rows("SELECT * FROM lease_outage") == []
+    # What trust has become of it is not history.
+    assert database.rows("SELECT score, releases FROM lease_agent") == [(630, 26)]
+
+
+async def test_pulses_of_processes_long_gone_are_forgotten_but_never_the_last(
+    door: Door, database: Database, time_: Time
+) -> None:
+    for number, at in enumerate((START - 4_000_000, START - 3_700_000, START - 5_000)):
+        database.rows(f"INSERT INTO lease_pulse (process, at) VALUES ('gone-{number}', {at})")
+    time_.passes(1_000)
+    await use(door, "lock:a")
+    kept(database, door, time_.now)
+    assert sorted(database.rows("SELECT process FROM lease_pulse")) == [("alone",), ("gone-2",)]
+    database.rows("DELETE FROM lease_pulse WHERE process = 'alone'")
+    time_.passes(400 * DAY_MS)
+    kept(database, door, time_.now)
+    assert ("gone-2",) in database.rows("SELECT process FROM lease_pulse")
+
+
+async def test_who_keeps_house_does_not_hide_that_nobody_serves(database: Database, time_: Time) -> None:
+    door = Door(database.engine(), outage_after_ms=5_000)
+    await door.acquire("did:a")
+    door.stop()
+    time_.passes(20_000)
+    engine, read = database.engine(), database.engine(readonly=True)
+    store = Store(engine, Rules(), "purge")
+    keep_house(read, lambda job: job(store), time_.now, 30)
+    read.close()
+    engine.close()
+    time_.passes(20_000)
+    door = Door(database.engine(), outage_after_ms=5_000)
+    await door.tick()
+    assert database.rows("SELECT since, until FROM lease_outage") == [(START, START + 40_000)]
+    assert database.rows("SELECT * FROM lease_trust_move") == []
+    door.stop()
+
+
+async def test_the_housekeeper_works_beside_the_callers(door: Door, database: Database, time_: Time) -> None:
+    await use(door, *(f"lock:{number}" for number in range(30)))
+    time_.passes(31 * DAY_MS)
+    await use(door, "lock:now")
+    housekeeper = Housekeeper(lambda: database.engine(readonly=True), 30)
+    run = lambda job: door.authority.run(job).result(timeout=10)  # noqa: E731
+    assert housekeeper.round(run) == (31 if database.shared else 30)  # there, the database's own clock counts
+    assert isinstance(await door.acquire("did:a", "lock:1"), Granted)
+    housekeeper.stop()
+    with pytest.raises(InterruptedError):
+        housekeeper.round(run)
+
+
+def test_the_command_is_refused_beside_an_embedded_server() -> None:
+    before = clock.installed()
+    authority.stop()
+    clock.install(None)
+    try:
+        assert authority.purge_offline() >= 0
+        authority.start()
+        if settings.DATABASES["leases"]["ENGINE"].endswith("sqlite3"):
+            with pytest.raises(authority.Unavailable, match=r"another process .* once a day"):
+                authority.purge_offline()
+        else:
+            assert authority.purge_offline() >= 0
+    finally:
+        authority.stop()
+        clock.install(before)
+    assert authority.purge_offline() >= 0
