@@ -1,0 +1,119 @@
+"""What programs ask for: robots, sitemap, the account for models; styles, pictures, packing."""
+
+import gzip
+import re
+import struct
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.test import Client
+
+from coordination import mcp
+from intramedial import api, styles
+from tests.pages.conftest import PATHS, fetched, localized
+
+SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+LINK = "{http://www.w3.org/1999/xhtml}link"
+
+
+def test_the_sitemap_has_every_page_in_every_language(client_get: Any) -> None:
+    answer = client_get("/sitemap.xml")
+    assert answer["Content-Type"] == "application/xml; charset=utf-8"
+    pages = list(ElementTree.fromstring(answer.content).iter(f"{SITEMAP}url"))
+    places = {page.findtext(f"{SITEMAP}loc") for page in pages}
+    paths = [localized(path, language) for path in PATHS for language in ("es", "en")]
+    assert places == {settings.BASE_URL + path for path in paths}
+    assert len(pages) == len(paths)
+    for page in pages:
+        others = {link.get("hreflang"): link.get("href") for link in page.iter(LINK)}
+        assert set(others) == {"es", "en"}
+        assert page.findtext(f"{SITEMAP}loc") in others.values()
+
+
+def test_robots_may_read_the_pages(client_get: Any) -> None:
+    lines = client_get("/robots.txt").content.decode().splitlines()
+    assert lines[0] == "User-agent: *"
+    assert {"Disallow: /admin/", "Disallow: /api/", f"Sitemap: {settings.BASE_URL}/sitemap.xml"} <= set(lines)
+
+
+def test_the_account_for_models_names_what_is_served(client_get: Any) -> None:
+    answer = client_get("/llms.txt")
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    text = answer.content.decode()
+    for path, by_method in api.routes_by_path().items():
+        for method in by_method:
+            assert f"- `{method} {path}`: " in text
+    assert f"`{settings.BASE_URL}/mcp`" in text
+    assert "/mcp" in mcp.PATHS
+    assert f"Every lease lasts {settings.LEASE_TTL_MS // 1000}\N{NO-BREAK SPACE}s;" in text
+    for address in re.findall(rf"\({re.escape(settings.BASE_URL)}(/[^)]*)\)", text):
+        assert client_get(address).status_code == 200 or address in api.routes_by_path()
+    assert not re.search(r"&\w+;|<\w", text)
+
+
+def test_unknown_query_and_language_change_nothing(client_get: Any) -> None:
+    assert client_get("/?lang=zz&x=%00").status_code == 200
+    assert client_get("/zz/").status_code == 404
+    answer = client_get("/", **{"accept-language": "zz, en;q=0.9"})
+    assert '<html lang="es">' in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/no-existe/", "/en/no-existe/", "/errores/x/", "/en/errores/x/"])
+def test_an_unknown_page_leads_to_the_other_language(path: str, client_get: Any) -> None:
+    answer = client_get(f"{path}?a=1")
+    assert answer.status_code == 404
+    other = path.removeprefix("/en") if path.startswith("/en/") else f"/en{path}"
+    assert f'href="{other}?a=1"' in answer.content.decode()
+
+
+def test_the_picture_of_a_link_has_its_size() -> None:
+    with open(str(finders.find("img/og.png")), "rb") as file:
+        data = file.read()
+    assert struct.unpack(">II", data[16:24]) == (1200, 630)
+    assert len(data) < 150_000
+
+
+@pytest.mark.parametrize("name", styles.BUNDLES)
+def test_a_bundle_has_its_sheets_and_is_kept(name: str, client_get: Any) -> None:
+    address = styles.addresses()[name]
+    answer = client_get(address)
+    text = answer.content.decode()
+    assert answer["Content-Type"] == "text/css; charset=utf-8"
+    assert "immutable" in answer["Cache-Control"]
+    assert client_get(address.partition("?")[0])["Cache-Control"] == "no-cache"
+    assert text.count("{") == text.count("}")
+    assert "/*" not in text
+    for url in re.findall(r'url\("([^"]+)"\)', text):
+        assert client_get(url).status_code == 200, url
+
+
+def test_there_are_no_other_bundles(client_get: Any) -> None:
+    assert client_get("/css/nope.css").status_code == 404
+    assert client_get("/css/..%2Fhome.css").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/static/js/home.js", "/css/home.css", "/static/img/icons.svg"])
+def test_text_is_packed_for_whoever_takes_it(path: str, client_get: Any) -> None:
+    plain, packed = client_get(path), client_get(path, **{"accept-encoding": "br, gzip"})
+    assert not plain.has_header("Content-Encoding")
+    assert packed["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in packed["Vary"]
+    assert gzip.decompress(packed.content) == plain.content
+    assert int(packed.get("Content-Length", len(packed.content))) == len(packed.content)
+
+
+def test_fonts_are_not_packed_twice(client_get: Any) -> None:
+    path = "/static/fonts/sofia-sans-latin-400-normal.woff2"
+    assert not client_get(path, **{"accept-encoding": "gzip"}).has_header("Content-Encoding")
+
+
+def test_the_gallery_is_for_developers(client_get: Any, settings: Any) -> None:
+    assert client_get("/estilo/").status_code == 404
+    settings.DEBUG = True
+    page = Client().get("/estilo/")
+    assert page.status_code == 200
+    assert page.content.decode().count('class="specimen"') == 2
+    assert fetched("/").count("/estilo/") == 0
