@@ -53,7 +53,8 @@ Json = dict[str, Any]
 class Sample:
     """A request and what is answered. `opens`: the operation of Lanzar that does the same, None for none.
 
-    `members` are the request's own (body or query), `agent` the letter of who asks.
+    `members` are the request's own (body or query), `agent` the letter of who asks, `at` when: milliseconds
+    since the sample's beginning.
     """
 
     method: str
@@ -63,6 +64,7 @@ class Sample:
     status: int
     answer: Json
     opens: str | None
+    at: int
 
     @property
     def line(self) -> str:
@@ -116,6 +118,11 @@ class Stage:
         self._moment = min(MOMENT_MS, self.rules.lease_ttl_ms // 10, self.rules.offer_ms // 2)
         self._leases = 0
 
+    @property
+    def at(self) -> int:
+        """Milliseconds since the beginning."""
+        return self.now - START
+
     def wait(self, ms: int = 0) -> None:
         """Let time pass: so many milliseconds and a moment."""
         self.now += ms + self._moment
@@ -143,7 +150,9 @@ class Stage:
         answer = wire.body(outcome, self.rules)
         members = {"resource": resource, "actorDid": agent} | ({"leaseId": lease_id} if lease_id else {})
         status = 200 if answer["ok"] else 409
-        return Sample("POST", f"coordination/{name}", members, LETTERS.get(agent, ""), status, answer, name)
+        return Sample(
+            "POST", f"coordination/{name}", members, LETTERS.get(agent, ""), status, answer, name, self.at
+        )
 
     def look(self, agent: str, resource: str | None = None) -> Sample:
         """`GET wait`."""
@@ -157,7 +166,7 @@ class Stage:
             "deadlocks": [wire.deadlock(pair) for pair in deadlocks(self.world)],
         }
         members = {"resource": resource} if resource else {}
-        return Sample("GET", "coordination/wait", members, LETTERS[agent], 200, answer, "wait")
+        return Sample("GET", "coordination/wait", members, LETTERS[agent], 200, answer, "wait", self.at)
 
     def agent(self, did: str) -> Sample:
         """`GET agents`."""
@@ -176,7 +185,7 @@ class Stage:
                 if w.agent == did
             ],
         }
-        return Sample("GET", "agents", {"did": did}, LETTERS[did], 200, answer, None)
+        return Sample("GET", "agents", {"did": did}, LETTERS[did], 200, answer, None, self.at)
 
 
 def one_lock() -> list[Sample]:
@@ -196,20 +205,19 @@ def crashed_holder() -> list[Sample]:
     stage = Stage(lock=TOKEN - 1)
     lost = stage.ask(ANA, LOCK)
     stage.wait()
-    stage.ask(BEA, LOCK)
+    waiting = stage.ask(BEA, LOCK)
     stage.wait(stage.rules.lease_ttl_ms)
-    steps = [lost, stage.look(BEA, LOCK), stage.agent(ANA), stage.ask(BEA, LOCK)]
+    after = [stage.look(BEA, LOCK), stage.agent(ANA), stage.ask(BEA, LOCK)]
     stage.wait()
-    return [*steps, stage.release(ANA, LOCK, lost.answer["lease"]["leaseId"])]
+    return [lost, waiting, *after, stage.release(ANA, LOCK, lost.answer["lease"]["leaseId"])]
 
 
 def broken_deadlock() -> list[Sample]:
     """Each has what the other wants: the second to ask is refused, with the cycle."""
     stage = Stage()
-    stage.ask(ANA, FIRST)
-    stage.ask(BEA, SECOND)
+    steps = [stage.ask(ANA, FIRST), stage.ask(BEA, SECOND)]
     stage.wait()
-    steps = [stage.ask(ANA, SECOND)]
+    steps.append(stage.ask(ANA, SECOND))
     stage.wait()
     return [*steps, stage.ask(BEA, FIRST), stage.look(BEA)]
 
@@ -257,7 +265,7 @@ def refusals() -> dict[str, Sample]:
     stage.wait()
     held = stage.ask(BEA, LOCK)
     stale = stage.release(ANA, LOCK, "lse_" + "f" * 24)
-    found = [held, stale, stage.release(BEA, LOCK), broken_deadlock()[1]]
+    found = [held, stale, stage.release(BEA, LOCK), broken_deadlock()[-2]]
     return {sample.answer["reason"]: sample for sample in found}
 
 
