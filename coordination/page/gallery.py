@@ -45,7 +45,7 @@ def states() -> dict[str, Any]:
     return {
         "answers": [*answers, {"ok": True, "lease": long}, {"ok": True, "withdrawn": True}],
         "problems": [*REASONS, "unreachable", "unable_insecure", "unable_no_ed25519", "unknown"],
-        "boards": [sample.answer for sample in (samples.crashed_holder()[1], samples.broken_deadlock()[2])],
+        "boards": [sample.answer for sample in (samples.crashed_holder()[2], samples.broken_deadlock()[-1])],
         "long": {"resource": LONG, "did": LONG_DID},
         "claims": fields.example_claims(answers[0]),
         "requestId": problem_words.REQUEST_ID,
