@@ -266,7 +266,7 @@ class PostgresEngine:
             self._execute("DELETE FROM lease_outage WHERE until < %s", [before])
             return self._execute(
                 "DELETE FROM lease_trust_move WHERE at < %s"
-                " AND id IN (SELECT id FROM lease_trust_move ORDER BY id LIMIT %s)",
+                " AND id = ANY(ARRAY(SELECT id FROM lease_trust_move ORDER BY id LIMIT %s))",
                 [before, limit],
             ).rowcount
 

@@ -48,7 +48,7 @@ STALE = [
 ]
 SMALL = {"lease_pulse", "lease_outage"}  # a row a process, a row an absence
 # Read in the order of the index from its beginning, and no further than asked.
-IN_ORDER = {"resource_due", "lease_outbox_pkey"}
+IN_ORDER = {"resource_due", "lease_outbox_pkey", "lease_trust_move_pkey"}
 MANY = 3_000  # rows that no node of a plan has any business with
 
 
@@ -68,7 +68,7 @@ async def every_statement(door: Door, time: Time) -> None:
     await door.acquire("did:reader", "doc:new", Mode.SHARED, workspace="ws_9")
     time.passes(500)  # what was filled in begins to run out
     await door.tick()
-    await door.run_with(lambda store: store.engine.outbox(500))
+    await door.run_with(lambda store: look_at_outbox(store.engine))
     door.authority.drained([f"rcp_{number}" for number in range(1, 500)]).result(timeout=10)
     for read in (
         lambda engine: engine.active_names("ws_big", "lock:3", 500),
@@ -76,8 +76,17 @@ async def every_statement(door: Door, time: Time) -> None:
         lambda engine: engine.has_refusals("ws_9"),
         lambda engine: engine.names_of("ws_big", "did:8"),
         lambda engine: engine.latest(),
+        lambda engine: engine.resources_after(("ws_9", "lock:3"), 500),
     ):
         await door.run_with(lambda store, read=read: read(store.engine))
+    await door.run_with(lambda store: store.purge("ws_big", ["lock:2", "lock:10"], START + 1))
+    await door.run_with(lambda store: store.forget_history(START, 500))
+    await door.run_with(lambda store: store.forget_pulses(1))
+
+
+def look_at_outbox(engine: Engine) -> int:
+    with engine.outbox(500, ["", "kid"]) as rows:
+        return len(rows)
 
 
 # --- PostgreSQL -----------------------------------------------------------------------------------
@@ -177,7 +186,7 @@ def sqlite_faults(database: SqliteDatabase, statements: list[str]) -> list[str]:
         f"{text}: {step}"
         for text in statements
         for *_, step in database.rows(f"EXPLAIN QUERY PLAN {text}")
-        if reads_all(step) and not text.endswith("FROM lease_outbox ORDER BY id LIMIT 500")
+        if reads_all(step) and not re.search(r"ORDER BY id LIMIT \d+\)?$", text)
     ]
 
 
