@@ -12,9 +12,13 @@ from django.conf import settings
 
 from coordination import authority
 from coordination.authority import Ask, StorageFault
-from coordination.core.messages import Command, LimitReached, Outcome, Withdrawn
+from coordination.core.messages import Acquire, LimitReached, Outcome, Release, Withdraw, Withdrawn
 from intramedial.identity.principal import Principal
 from intramedial.problems import Problem
+
+
+Command = Acquire | Release | Withdraw
+"""What a caller can ask the authority to do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from coordination import deciding, queries
-from coordination.core.messages import Acquire, Command, Release, Withdraw
+from coordination.core.messages import Acquire, Release, Withdraw
 from coordination.mcp.shapes import AcquireArguments, OwnArguments, WaitArguments
 from coordination.wire import new_lease_id
 from intramedial.calls import Call
@@ -88,9 +88,11 @@ def _ms_between(earlier: str, later: str) -> int:
     return round(passed.total_seconds() * 1000)
 
 
-async def _decide(call: Call, command: Command) -> Json:
+async def _decide(call: Call, command: deciding.Command) -> Json:
     call.caller.require_write()
-    return orjson.loads((await deciding.decide(call.caller, command, call.digest)).body)
+    decided = await deciding.decide(call.caller, command, call.digest)
+    body: Json = orjson.loads(decided.body)
+    return body
 
 
 async def _picture(call: Call, resource: str | None) -> Json:

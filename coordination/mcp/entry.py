@@ -6,6 +6,7 @@
 What is refused here is answered as JSON-RPC errors, whose `data` is the problem that REST would answer.
 """
 
+from collections.abc import MutableMapping
 from typing import Any
 
 import orjson
@@ -118,7 +119,7 @@ async def _spoken(scope: Message, call: Call, receive: Receive) -> Reply:
     start: Message = {}
     chunks: list[bytes] = []
 
-    async def send(message: Message) -> None:
+    async def send(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             start.update(message)
         else:

@@ -77,7 +77,8 @@ def _failed(problem: Problem) -> CallToolResult:
 def _scope(context: ServerRequestContext) -> dict[str, Any]:
     # Every request comes over HTTP, so there always is one.
     assert context.request is not None
-    return context.request.scope
+    scope: dict[str, Any] = context.request.scope
+    return scope
 
 
 def _server() -> Server[Any]:

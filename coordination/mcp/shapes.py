@@ -13,13 +13,13 @@ OwnDid = Annotated[
     Field(
         description="Your own DID, the one you always go by, never another agent's. If nobody gave you one, "
         "ask whoever runs you; with a key of the whole workspace any well-formed DID will do, such as "
-        "did:web:example.com:agents:builder."
+        "did:web:<domain>:agents:<name>."
     ),
 ]
 
 
 class AcquireArguments(LeaseRequest):
-    """A resource, for an agent."""
+    """The resource that you want, and who you are."""
 
     actor_did: OwnDid
     ttl_ms: Any = Absent(
@@ -29,14 +29,14 @@ class AcquireArguments(LeaseRequest):
 
 
 class OwnArguments(Shape):
-    """A resource, and the agent that has or wants it."""
+    """The resource that you have or wait for, and who you are."""
 
     resource: RequestedResource
     actor_did: OwnDid
 
 
 class WaitArguments(Shape):
-    """One resource, or the whole workspace."""
+    """What to look at."""
 
     resource: RequestedResource = Absent(description="Only this resource. Without it, the whole workspace.")
 

@@ -72,6 +72,9 @@ async def test_the_arguments_are_those_of_the_contract(connect, api_key):
         assert schema["type"] == "object"
         assert set(schema["properties"]) == properties
         assert set(schema.get("required", ())) == required
+        # A model that copies a DID takes another agent's name.
+        assert "examples" not in str(schema)
+        assert "did:key:z" not in str(schema)
     assert "dropped" in tools["coordination.lease.acquire"].input_schema["properties"]["ttlMs"]["description"]
 
 
