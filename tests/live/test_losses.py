@@ -2,6 +2,8 @@
 
 import asyncio
 
+import orjson
+
 from coordination.broadcast import GROUP
 from tests.live.world import WORKSPACE, LossyLayer, Process, World, event, started, stopped
 
@@ -170,6 +172,27 @@ def test_a_place_in_the_group_that_was_lost_is_taken_again(leap: asyncio.Runner)
     leap.run(scenario())
 
 
+def test_a_board_that_was_delayed_is_told_that_it_is_not(leap: asyncio.Runner) -> None:
+    """Even if nothing has happened meanwhile."""
+
+    async def scenario() -> None:
+        layer = LossyLayer()
+        process = Process(World(), layer)
+        await started(process)
+        client = process.client()
+        await asyncio.sleep(1)
+        layer.fault = ConnectionError("Redis is away")
+        await asyncio.sleep(12)
+        assert client.messages[-1]["delayed"] is True
+        layer.fault = None
+        await asyncio.sleep(4)
+        last = [message for message in client.messages if message["type"] == "snapshot"][-1]
+        assert "delayed" not in last
+        await stopped(process)
+
+    leap.run(scenario())
+
+
 def test_a_message_that_comes_twice_is_told_once(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
@@ -180,10 +203,13 @@ def test_a_message_that_comes_twice_is_told_once(leap: asyncio.Runner) -> None:
         process.decide(event("lock:a"))
         await asyncio.sleep(1)
         again = {"type": "live.events", "publisher": process.voice.publisher, "number": process.voice.number}
-        await layer.group_send(GROUP, {**again, "batches": {WORKSPACE: b'[{"event":"granted"}]'}})
+        await layer.group_send(GROUP, {**again, "batches": {WORKSPACE: orjson.dumps([event("lock:a")])}})
+        await asyncio.sleep(1)
+        assert client.kinds == ["snapshot", "events"]
+        assert len(client.events) == 1
         await layer.group_send(GROUP, {"type": "live.nonsense"})
         await asyncio.sleep(1)
-        assert len(client.events) == 1
+        assert client.kinds == ["snapshot", "events", "snapshot"]
         await stopped(process)
 
     leap.run(scenario())

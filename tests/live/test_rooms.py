@@ -144,6 +144,42 @@ def test_resync_gives_a_snapshot_to_the_one_that_asks(leap: asyncio.Runner) -> N
     leap.run(scenario())
 
 
+def test_who_asks_for_a_snapshot_is_not_told_the_events_before_it(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        process = Process(World())
+        await process.hub.ready.wait()
+        asking, other = process.client(), process.client()
+        await asyncio.sleep(1)
+        process.decide(event())
+        await asyncio.sleep(0.1)
+        process.decide(event())
+        asking.socket.request()
+        await asyncio.sleep(1)
+        assert (asking.kinds, other.kinds) == (
+            ["snapshot", "events", "snapshot"],
+            ["snapshot", "events", "events"],
+        )
+        await process.hub.stop()
+
+    leap.run(scenario())
+
+
+def test_a_client_that_does_not_read_is_kept_no_more_than_one_snapshot(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        process = Process(World())
+        await process.hub.ready.wait()
+        client = process.client()
+        await asyncio.sleep(1)
+        client.may_read.clear()
+        for _ in range(20):
+            process.hub.rooms[WORKSPACE].doubt()
+            await asyncio.sleep(1)
+            assert len(client.socket._queue) <= 1
+        await process.hub.stop()
+
+    leap.run(scenario())
+
+
 def test_more_events_than_fit_are_a_snapshot(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
