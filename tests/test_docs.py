@@ -43,7 +43,7 @@ def test_the_commands_are_those_there_are():
     ours = {name for name, app in get_commands().items() if app in ("intramedial", "coordination")} - {
         "runserver"
     }
-    documented = re.findall(r"^\| `(\w+)(?: ([a-z]+)[^`]*)?` \|", section("Commands"), flags=re.MULTILINE)
+    documented = re.findall(r"^\| `(\w+)(?: ([a-z]+))?[^`]*` \|", section("Commands"), flags=re.MULTILINE)
     assert {noun for noun, _ in documented} == ours
     for noun, action in documented:
         words = load_command_class(get_commands()[noun], noun).create_parser("manage.py", noun).format_help()

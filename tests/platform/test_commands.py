@@ -5,18 +5,17 @@ import json
 import re
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
 from django.contrib.auth import authenticate
 from django.core.management import CommandError, call_command
-from django.utils import timezone
 
 from intramedial.accounts import beta
 from intramedial.accounts.models import BetaPassword, User
-from intramedial.workspaces import keys, provision
-from intramedial.workspaces.models import ApiKey, Trial, TrialAgent, Workspace
+from intramedial.workspaces import keys
+from intramedial.workspaces.models import ApiKey, Workspace
 from tests.server import ROOT, manage
 
 DID = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
@@ -146,35 +145,6 @@ def test_signingkey_rotate_publishes_the_new_key():
     assert set(made) == {"kid"}
     assert made["kid"] not in before
     assert {key["kid"] for key in signing.jwks()["keys"]} >= before | {made["kid"]}
-
-
-class TestPurge:
-    def trial(self, did, ends_in):
-        return Trial.objects.create(
-            did=did,
-            workspace=provision.create_workspace("trial"),
-            calls_limit=35,
-            expires_at=timezone.now() + ends_in,
-        )
-
-    def test_an_expired_trial_loses_its_workspace_and_stays_known(self):
-        expired = self.trial("did:example:expired", -timedelta(days=1))
-        TrialAgent.objects.create(trial=expired, did="did:example:second")
-        current = self.trial("did:example:current", timedelta(days=1))
-        assert provision.purge_trials() >= 1
-        expired.refresh_from_db()
-        current.refresh_from_db()
-        assert expired.workspace is None
-        assert current.workspace is not None
-        assert not TrialAgent.objects.filter(did="did:example:second").exists()
-
-    def test_an_adopted_workspace_stays(self):
-        adopted = self.trial("did:example:adopted", -timedelta(days=1))
-        user = User.objects.create_user("adopta@example.com")
-        adopted.workspace.memberships.create(user=user, role="owner")
-        provision.purge_trials()
-        adopted.refresh_from_db()
-        assert adopted.workspace is not None
 
 
 class TestAsAProgram:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib.sessions.backends.db import SessionStore
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from coordination import authority
@@ -13,23 +13,32 @@ from intramedial.workspaces.models import Nonce
 
 
 class Command(ResultCommand):
-    """Deletes expired trials, nonces and sessions, and folds long unused resources into their token floor.
+    """Deletes expired trials, nonces and sessions; folds long unused resources into a floor of their tokens.
 
-    The authority's tables are not written beside a running embedded server: it is refused then, whole.
+    The authority's tables are not written beside a running embedded server, which sees to them itself, once a
+    day: then the rest is done, `resources` is null, and stderr says why.
     """
 
-    help = "Delete expired trials and fold long unused resources; fencing tokens never go back."
+    help = "Delete expired trials and forget long unused resources; fencing tokens never go back."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add `--json`."""
+        """Add `--unused-days` and `--json`."""
+        parser.add_argument(
+            "--unused-days",
+            type=int,
+            metavar="N",
+            help="forget resources unused for N days; default: the setting",
+        )
         self.add_json(parser)
 
     def run(self, options: dict[str, Any]) -> Result:
-        """{"resources": n, "trials": n, "nonces": n}: how many went."""
-        try:
-            resources = authority.purge_offline()
-        except authority.Unavailable as error:
-            raise CommandError(str(error)) from None
+        """{"resources": n or null, "trials": n, "nonces": n}: how many went."""
         nonces, _ = Nonce.objects.filter(expires_at__lte=timezone.now()).delete()
         SessionStore.clear_expired()
-        return {"resources": resources, "trials": provision.purge_trials(), "nonces": nonces}
+        trials = provision.purge_trials()
+        resources = None
+        try:
+            resources = authority.purge_offline(options["unused_days"])
+        except authority.Unavailable as error:
+            self.stderr.write(str(error))
+        return {"resources": resources, "trials": trials, "nonces": nonces}

@@ -1,0 +1,85 @@
+"""`purge`, beside a server and without one."""
+
+import io
+import json
+import urllib.request
+from datetime import timedelta
+
+from django.core.management import call_command
+from django.utils import timezone
+
+from intramedial.workspaces import provision
+from intramedial.workspaces.models import Nonce, Trial, TrialAgent
+from tests.server import ServerProcess
+
+LEASE = "/api/v1/acp/coordination/lease"
+RELEASE = "/api/v1/acp/coordination/release"
+
+
+def trial(did: str, ends_in: timedelta) -> Trial:
+    """A trial with a workspace, which ends then."""
+    return Trial.objects.create(
+        did=did,
+        workspace=provision.create_workspace("trial"),
+        calls_limit=35,
+        expires_at=timezone.now() + ends_in,
+    )
+
+
+def ask(server: ServerProcess, path: str) -> dict:
+    """Ask for a lease of the one resource, or give it back."""
+    request = urllib.request.Request(
+        server.url + path,
+        json.dumps({"resource": "lock:a", "actorDid": "did:example:a"}).encode(),
+        {"Content-Type": "application/json", "Authorization": f"Bearer {server.secrets['apiKey']}"},
+    )
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def test_an_expired_trial_loses_its_workspace_and_stays_known():
+    expired = trial("did:example:expired", -timedelta(days=1))
+    TrialAgent.objects.create(trial=expired, did="did:example:second")
+    current = trial("did:example:current", timedelta(days=1))
+    assert provision.purge_trials() >= 1
+    expired.refresh_from_db()
+    current.refresh_from_db()
+    assert expired.workspace is None
+    assert current.workspace is not None
+    assert not TrialAgent.objects.filter(did="did:example:second").exists()
+
+
+def test_an_adopted_workspace_stays(django_user_model):
+    adopted = trial("did:example:adopted", -timedelta(days=1))
+    adopted.workspace.memberships.create(
+        user=django_user_model.objects.create_user("adopta@example.com"), role="owner"
+    )
+    provision.purge_trials()
+    adopted.refresh_from_db()
+    assert adopted.workspace is not None
+
+
+def test_resources_are_forgotten_and_their_tokens_go_on(live_server_process):
+    server = live_server_process()
+    assert ask(server, LEASE)["lease"]["fencingToken"] == 1
+    ask(server, RELEASE)
+    server.terminate()
+    assert server.manage("purge") == {"resources": 0, "trials": 0, "nonces": 0}
+    assert server.manage("purge", "--unused-days", "0")["resources"] == 1
+    server.start()
+    assert ask(server, LEASE)["lease"]["fencingToken"] == 2
+
+
+def test_beside_an_embedded_server_its_tables_are_left_alone(live_server_process):
+    server = live_server_process()
+    found = server.manage("purge", "--unused-days", "0")
+    assert (found["resources"] is None) == (server.env["DATABASE_URL"] == "")
+
+
+def test_nonces_that_have_run_out_go():
+    for name, ends_in in (("old", -1), ("new", 1)):
+        Nonce.objects.create(key_and_nonce=name, expires_at=timezone.now() + timedelta(minutes=ends_in))
+    out = io.StringIO()
+    call_command("purge", "--json", stdout=out, stderr=io.StringIO())
+    assert json.loads(out.getvalue())["nonces"] >= 1
+    assert [row.key_and_nonce for row in Nonce.objects.filter(key_and_nonce__in=("old", "new"))] == ["new"]
