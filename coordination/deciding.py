@@ -16,7 +16,6 @@ from coordination.core.messages import Acquire, LimitReached, Outcome, Release, 
 from intramedial.identity.principal import Principal
 from intramedial.problems import Problem
 
-
 Command = Acquire | Release | Withdraw
 """What a caller can ask the authority to do."""
 
