@@ -1,0 +1,240 @@
+"""From the outbox to the ledger: everything once, in the answers' own bytes, and never in a lease's way."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from time import monotonic
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import OperationalError, connections
+from django.db.models import Max
+
+from coordination import authority, clock, outbox
+from coordination.core.messages import Acquire, Granted, Release
+from coordination.core.model import Mode
+from coordination.wire import new_lease_id
+from intramedial.identity.threads import DatabaseThreads
+from intramedial.ledger import log
+from intramedial.ledger.models import Entry
+from intramedial.receipts import receipt, signing
+from tests.store.doors import DIGEST, Database, PostgresDatabase
+
+DECIDED_S = 2.0  # what a decision may take on a busy machine; a ledger takes ten seconds to be given up
+
+Leaves = dict[str, str]
+
+
+@pytest.fixture(autouse=True)
+def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The process's own authority, with a drain that does not wait for long."""
+    monkeypatch.setattr(outbox, "RETRY_S", 0.05)
+    monkeypatch.setattr(outbox, "LOOK_S", 0.2)
+    before = clock.installed()
+    authority.stop()
+    clock.install(None)
+    authority.start()
+    yield
+    authority.stop()
+    clock.install(before)
+
+
+class Reader:
+    """The ledger and the outbox, read in a thread of one's own."""
+
+    def __init__(self, workspace: str) -> None:
+        self.workspace = workspace
+        self.threads = DatabaseThreads("reader", 1)
+
+    async def leaves(self) -> Leaves:
+        """The workspace's entries by receipt id, all indexes of the ledger having no gaps."""
+
+        def read() -> Leaves:
+            last = Entry.objects.aggregate(last=Max("index"))["last"]
+            assert Entry.objects.count() == (0 if last is None else last + 1)
+            return dict(Entry.objects.filter(workspace=self.workspace).values_list("receipt_id", "leaf"))
+
+        return await self.threads.run(read)
+
+    async def has(self, expected: Leaves, within_s: float = 20) -> None:
+        """Wait until the ledger has these leaves, and see that it has no others of the workspace."""
+        async with asyncio.timeout(within_s):
+            while len(found := await self.leaves()) < len(expected):
+                await asyncio.sleep(0.02)
+        assert found == expected
+
+    async def waiting(self) -> int:
+        """How many of the workspace's rows are in the outbox."""
+
+        def read() -> int:
+            with connections["leases"].cursor() as cursor:
+                cursor.execute("SELECT count(*) FROM lease_outbox WHERE workspace = %s", [self.workspace])
+                return int(cursor.fetchone()[0])
+
+        return await self.threads.run(read)
+
+
+@pytest.fixture
+async def reader(workspace: Any) -> AsyncIterator[Reader]:
+    reader = Reader(workspace.public_id)
+    yield reader
+    await reader.threads.run(connections.close_all)
+
+
+async def cycles(workspace: str, many: int, first: int = 0) -> Leaves:
+    """Acquire and release; what the answers' receipts say. None takes longer than a decision takes."""
+
+    async def answered(command: Any) -> tuple[str, str]:
+        asked = authority.Ask(workspace, command, "workspace_key", DIGEST)
+        began = monotonic()
+        answer = await authority.get().ask(asked)
+        assert monotonic() - began < DECIDED_S
+        given = answer.receipt()
+        assert given is not None
+        return given["id"], given["jws"]
+
+    leaves = {}
+    for number in range(first, first + many):
+        name = f"lock:{number}"
+        for command in (
+            Acquire(name, Mode.EXCLUSIVE, "did:a", new_lease_id()),
+            Release(name, "did:a"),
+        ):
+            receipt_id, jws = await answered(command)
+            leaves[receipt_id] = jws
+    return leaves
+
+
+async def test_the_ledger_has_the_answers_own_bytes(reader: Reader) -> None:
+    await reader.has(await cycles(reader.workspace, 5))
+    async with asyncio.timeout(10):
+        while await reader.waiting():
+            await asyncio.sleep(0.02)
+
+
+async def test_across_a_rotation_and_without_the_memory_of_what_was_signed(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "append", refuse)
+    before = signing.current().kid
+    answers = await cycles(reader.workspace, 3)
+    signing.ring().rotate(publish_ahead_s=0)
+    answers |= await cycles(reader.workspace, 3, first=3)
+    assert signing.current().kid != before
+    receipt._recent.clear()
+    monkeypatch.undo()
+    await reader.has(answers)
+
+
+def refuse(leaves: Any) -> int:
+    raise OperationalError("planted")
+
+
+async def test_a_ledger_that_refuses(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as planted:
+        planted.setattr(log, "append", refuse)
+        answers = await cycles(reader.workspace, 20)
+        assert await reader.leaves() == {}
+        assert await reader.waiting() == 40
+    answers |= await cycles(reader.workspace, 5, first=20)
+    await reader.has(answers)
+
+
+async def test_a_ledger_that_is_locked(reader: Reader) -> None:
+    """By somebody who holds its file, or its table, and lets go in the end."""
+    holder = await asyncio.to_thread(hold_ledger)
+    answers = await cycles(reader.workspace, 20)
+    assert await reader.waiting() == 40
+    await asyncio.to_thread(holder.close)
+    await reader.has(answers)
+
+
+def hold_ledger() -> Any:
+    database = settings.DATABASES["ledger"]
+    if database["ENGINE"].endswith("sqlite3"):
+        holder = sqlite3.connect(database["NAME"], isolation_level=None, check_same_thread=False)
+        holder.execute("BEGIN IMMEDIATE")
+        return holder
+    names = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER"}
+    connection = psycopg.connect(**{name: database[key] for name, key in names.items()})
+    connection.execute("LOCK TABLE ledger_entry")
+    return connection
+
+
+async def test_an_append_whose_end_is_not_known_is_not_repeated(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entries are there; the outbox still has them, as after a crash between the two."""
+    real, lost = log.append, []
+
+    def append(leaves: Any) -> int:
+        count = real(leaves)
+        if len(lost) < 3:
+            lost.append(len(leaves))
+            raise OperationalError("planted: the answer was lost")
+        return count
+
+    monkeypatch.setattr(log, "append", append)
+    await reader.has(await cycles(reader.workspace, 5))
+    async with asyncio.timeout(10):
+        while await reader.waiting():
+            await asyncio.sleep(0.02)
+    assert len(lost) == 3
+
+
+async def test_what_another_key_signed_holds_up_nothing(reader: Reader) -> None:
+    """It waits for a process that has the key."""
+
+    def put(store: Any) -> None:
+        with store.transaction({}, clock.installed()) as transaction:
+            transaction.record(reader.workspace, "rcp_of_another_key", "a-kid-of-another-machine", b"{}")
+
+    await asyncio.wrap_future(authority.get().run(put))
+    await reader.has(await cycles(reader.workspace, 3))
+    async with asyncio.timeout(10):
+        while await reader.waiting() > 1:
+            await asyncio.sleep(0.02)
+
+
+async def test_an_expiry_is_on_record(reader: Reader) -> None:
+    command = Acquire("lock:a", Mode.EXCLUSIVE, "did:a", new_lease_id())
+    ask = authority.Ask(reader.workspace, command, "workspace_key", DIGEST)
+    assert isinstance((await authority.get().ask(ask)).outcome, Granted)
+    now = authority.get()._now()
+    clock.install(lambda: now + 60_000)
+    await authority.get().tick()
+    async with asyncio.timeout(10):
+        while len(leaves := await reader.leaves()) < 2:
+            await asyncio.sleep(0.02)
+    assert len(leaves) == 2
+
+
+def test_one_process_at_a_time_empties_it(postgres_database: PostgresDatabase) -> None:
+    first, second = postgres_database.engine(), postgres_database.engine()
+    postgres_database.rows(
+        "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES ('w', 'r', '', '')"
+    )
+    with first.outbox(10, [""]) as rows:
+        assert [row[0] for row in rows] == ["r"]
+        with second.outbox(10, [""]) as none:
+            assert none == []
+    with second.outbox(10, [""]) as rows:
+        assert len(rows) == 1
+    first.close()
+    second.close()
+
+
+def test_only_rows_of_known_keys_are_taken(database: Database) -> None:
+    for number, kid in enumerate(["", "mine", "theirs", "mine"]):
+        database.rows(
+            "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims)"
+            f" VALUES ('w', 'rcp_{number}', '{kid}', '')"
+        )
+    engine = database.engine(readonly=True)
+    with engine.outbox(10, ["", "mine"]) as rows:
+        assert [row[0] for row in rows] == ["rcp_0", "rcp_1", "rcp_3"]
+    with engine.outbox(2, ["", "mine"]) as rows:
+        assert [row[0] for row in rows] == ["rcp_0", "rcp_1"]
+    engine.close()
