@@ -38,6 +38,4 @@ def open_engine(readonly: bool = False) -> Engine:
         return SqliteEngine(database["NAME"], readonly)
     names = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
     given = {name: database.get(key) for name, key in names.items()}
-    # Whatever the address says on top, except how patient to be: the engine is less so than the pages.
-    options = {key: value for key, value in database["OPTIONS"].items() if key != "connect_timeout"}
-    return PostgresEngine({name: value for name, value in given.items() if value} | options)
+    return PostgresEngine({name: value for name, value in given.items() if value} | database["OPTIONS"])

@@ -17,6 +17,16 @@ NAME_OF_ALIAS = {
 ALIAS_OF_APP = {"coordination": "leases", "ledger": "ledger"}
 
 
+# A server that is gone without a word becomes an error within half a minute, not within hours.
+PATIENCE = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 20_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
+
+
 def sqlite_database(path: Path) -> dict[str, Any]:
     """Django's description of one SQLite file: WAL, durable commits, writers that wait instead of failing."""
     return {
@@ -41,7 +51,7 @@ def postgres_database(parsed: dict[str, Any]) -> dict[str, Any]:
         # Under ASGI a kept connection belongs to a thread that may never come back to it.
         "CONN_MAX_AGE": 0,
         "ATOMIC_REQUESTS": False,
-        "OPTIONS": {"connect_timeout": 5, **parsed["OPTIONS"]},
+        "OPTIONS": {**PATIENCE, **parsed["OPTIONS"]},
     }
 
 

@@ -57,9 +57,10 @@ class PostgresEngine:
     shared = True
 
     def __init__(self, conninfo: Mapping[str, Any]) -> None:
-        """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password …"""
+        """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password … How
+        patient a session is, it does not say: less so than the pages."""
         options = f"{conninfo.get('options', '')} {OPTIONS}"
-        self._conninfo = {**SESSION, **conninfo, "options": options}
+        self._conninfo = {**conninfo, **SESSION, "options": options}
         self._open: psycopg.Connection[Any] | None = None
         self._within = False  # a transaction, which is lost with its connection
         self.statements = 0
