@@ -21,7 +21,7 @@ from coordination.core.messages import (
     Withdraw,
     Withdrawn,
 )
-from coordination.wire import new_lease_id
+from coordination.ids import new_lease_id
 from intramedial.calls import COUNTED, UNCOUNTED, Call, Headers, Reply
 from intramedial.problems import Problem
 from intramedial.schemas import errors

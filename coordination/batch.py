@@ -15,6 +15,7 @@ from .asks import Answer, Ask, Owed, Pending
 from .clock import Clock, steady_ms
 from .core.decide import decide
 from .core.messages import Acquire, Deadlock, Event, GiveBack, Granted, Kind, Outcome, Released
+from .ids import new_receipt_id
 from .store import Needs, Store, Transaction
 
 logger = logging.getLogger(__name__)
@@ -115,7 +116,7 @@ class Batch:
         names = wire.receipt_names(command, outcome)
         if names is None:
             return Answer(outcome, body)
-        receipt_id = wire.new_receipt_id()
+        receipt_id = new_receipt_id()
         claims = receipts.claims(
             iat=transaction.now // 1000,
             jti=receipt_id,
@@ -141,7 +142,7 @@ class Batch:
         if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED):
             return
         expired = event.kind is Kind.EXPIRED
-        receipt_id = wire.new_receipt_id()
+        receipt_id = new_receipt_id()
         claims = receipts.claims(
             iat=event.at // 1000,
             jti=receipt_id,

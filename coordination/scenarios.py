@@ -33,7 +33,7 @@ from coordination.core.messages import (
     Withdraw,
 )
 from coordination.core.model import Mode
-from coordination.wire import new_lease_id
+from coordination.ids import new_lease_id
 from intramedial.calls import COUNTED, LINES, Call, Reply
 from intramedial.identity.did import did_key_from_public
 from intramedial.problems import Problem

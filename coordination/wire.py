@@ -7,7 +7,6 @@ the same thing in the same words. A lease id is told to its holder only.
 import time
 from collections.abc import Iterable
 from functools import lru_cache
-from random import Random
 from typing import Any
 
 from .core.messages import (
@@ -29,24 +28,6 @@ from .core.model import Lease, Resource, Rules, Wait
 from .core.picture import DeadlockPair
 
 Json = dict[str, Any]
-
-
-# Ids name things and open nothing: unique is enough, and drawing one must not wait for the system.
-_random = Random()  # noqa: S311 (seeded by the system, for each process its own)
-
-
-def new_lease_id() -> str:
-    """A fresh lease id: `lse_`, the time in ms (48 bits), 80 random bits, in hexadecimal.
-
-    Ids that rise with time are neighbours in an index: with random ones each insert would touch a page of
-    its own, and the authority would slow down as its history grows. The answer tells the time anyway.
-    """
-    return f"lse_{time.time_ns() // 1_000_000:012x}{_random.getrandbits(80):020x}"
-
-
-def new_receipt_id() -> str:
-    """A fresh receipt id: `rcp_`, and as in a lease id."""
-    return f"rcp_{time.time_ns() // 1_000_000:012x}{_random.getrandbits(80):020x}"
 
 
 @lru_cache(maxsize=4096)

@@ -20,7 +20,7 @@ SKIPPED |= {".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
 
 PLATFORM = ("intramedial",)
 # Values: pure, so every side of the door may use them.
-VALUES = ("coordination.core", "coordination.wire")
+VALUES = ("coordination.core", "coordination.ids", "coordination.wire")
 # What remembers.
 STORE = (
     *("coordination.clock", "coordination.engines", "coordination.models"),
@@ -40,6 +40,7 @@ DOOR = (*VALUES, "coordination.authority", "coordination.queries")
 MAY_IMPORT = {
     "coordination/core/*": ("coordination.core",),
     "coordination/wire.py": VALUES,
+    "coordination/ids.py": (),
     "coordination/texts.py": (),
     "coordination/part_texts.py": (),
     "coordination/apps.py": (),
@@ -99,6 +100,7 @@ MAY_IMPORT = {
 # Where a clock is read, and why. The core takes `now` as an argument.
 MAY_READ_CLOCKS = {
     "coordination/clock.py": "the authority's one clock",
+    "coordination/ids.py": "ids rise with time",
     "coordination/management/commands/purge.py": "what has expired",
     "intramedial/access_log.py": "how long a request took",
     "intramedial/accounts/admin.py": "when a password was revoked",

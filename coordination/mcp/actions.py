@@ -7,8 +7,8 @@ import orjson
 
 from coordination import deciding, queries
 from coordination.core.messages import Acquire, Release, Withdraw
+from coordination.ids import new_lease_id
 from coordination.mcp.shapes import AcquireArguments, OwnArguments, WaitArguments
-from coordination.wire import new_lease_id
 from intramedial.calls import Call
 
 Json = dict[str, Any]

@@ -14,8 +14,8 @@ from coordination.core.messages import Acquire, Granted, Held
 from coordination.core.model import Mode, Rules
 from coordination.engines.postgres import PostgresEngine
 from coordination.engines.sqlite import SqliteEngine
+from coordination.ids import new_lease_id
 from coordination.store import Needs, Store
-from coordination.wire import new_lease_id
 
 from .lab import Copy
 

@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from coordination import authority
 from coordination.core.messages import Acquire, Command, Release
 from coordination.core.model import Mode
-from coordination.wire import new_lease_id
+from coordination.ids import new_lease_id
 from intramedial.workspaces import tickets
 from intramedial.workspaces.models import Trial
 

@@ -15,7 +15,7 @@ from django.db.models import Max
 from coordination import authority, clock, outbox
 from coordination.core.messages import Acquire, Granted, Release
 from coordination.core.model import Mode
-from coordination.wire import new_lease_id
+from coordination.ids import new_lease_id
 from intramedial.identity.threads import DatabaseThreads
 from intramedial.ledger import log
 from intramedial.ledger.models import Entry
