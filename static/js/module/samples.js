@@ -4,6 +4,10 @@
 export function onSample(open) {
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-launch]");
-    if (link) open(JSON.parse(link.dataset.launch));
+    if (!link) return;
+    // The move to Lanzar comes first: left to the browser, it would take the focus from the editor again.
+    event.preventDefault();
+    location.hash = link.hash;
+    open(JSON.parse(link.dataset.launch));
   });
 }
