@@ -3,38 +3,23 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.state import ProjectState
-from django.db.utils import ConnectionHandler
 
 from coordination import clock
-from intramedial import databases, parsers
+from intramedial import databases
 from tests.services import Postgres
+from tests.store.databases import migrate, migrate_postgres
 from tests.store.doors import Database, Door, Faulty, PostgresDatabase, SqliteDatabase, Time
 
 TABLES = r"SELECT tablename FROM pg_tables WHERE tablename LIKE 'lease\_%'"
-
-
-def _migrate(description: dict[str, Any]) -> None:
-    """Make the authority's tables as its migrations do, without a record of it."""
-    connection = ConnectionHandler({"default": description, "leases": description})["leases"]
-    loader = MigrationLoader(None)
-    state = ProjectState()
-    for app, name in loader.graph.leaf_nodes("coordination"):
-        for node in loader.graph.forwards_plan((app, name)):
-            with connection.schema_editor() as editor:
-                state = loader.get_migration(*node).apply(state, editor)
-    connection.close()
 
 
 @pytest.fixture(scope="session")
 def sqlite_template(migrated_databases: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file, to copy."""
     path = tmp_path_factory.mktemp("template") / "leases.sqlite3"
-    _migrate(databases.sqlite_database(path))
+    migrate(databases.sqlite_database(path))
     return path
 
 
@@ -42,7 +27,7 @@ def sqlite_template(migrated_databases: None, tmp_path_factory: pytest.TempPathF
 def migrated_postgres(migrated_databases: None, postgres_cluster: Postgres) -> str:
     """The name of a migrated PostgreSQL database of this session."""
     name = postgres_cluster.create_database()
-    _migrate(databases.postgres_database(parsers.postgres_url(postgres_cluster.url(name))))
+    migrate_postgres(postgres_cluster.url(name))
     return name
 
 
