@@ -176,6 +176,17 @@ def test_readers_wait_for_no_reader() -> None:
     assert scene.deadlock("B", "x", Mode.EXCLUSIVE).cycle == (Step("B", "x"), Step("A", "b"))
 
 
+def test_a_reader_that_does_not_block_a_reader_is_not_named() -> None:
+    """A waits for the writer ahead alone; that one waits for B, which only reads."""
+    scene = Scene()
+    scene.grant("A", "a")
+    scene.grant_read("B", "x")
+    scene.held("W", "x")
+    scene.held("B", "a")
+    refused = scene.deadlock("A", "x", Mode.SHARED)
+    assert refused.cycle == (Step("A", "x"), Step("W", "x"), Step("B", "a"))
+
+
 def test_a_graph_never_leaves_its_workspace() -> None:
     """Two worlds, the same names: what closes a cycle in one is free in the other."""
     one, other = crossed(), Scene()

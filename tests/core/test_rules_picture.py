@@ -48,6 +48,15 @@ def test_a_pair_is_listed_while_it_is_younger_than_a_wait() -> None:
     assert kept_alive(scene, 100 + WAIT_TTL).pairs() == []
 
 
+def test_a_pair_outlives_what_else_ends_on_its_resource() -> None:
+    scene = crossed()
+    scene.held("W", "a")  # runs out at 35 000
+    kept_alive(scene, 20_000).deadlock("B", "a")
+    scene = kept_alive(scene, WAIT_TTL)
+    assert scene.queue("a") == []
+    assert len(scene.pairs()) == 1
+
+
 def test_a_new_refusal_makes_it_young_again() -> None:
     scene = kept_alive(refused(), 20_000)
     scene.deadlock("B", "a")

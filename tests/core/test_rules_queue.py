@@ -51,6 +51,16 @@ def test_a_place_ends_exactly_when_nobody_has_asked_for_its_time() -> None:
     assert (lapsed.kind, lapsed.agent, lapsed.at) == (Kind.LAPSED, "B", 100 + WAIT_TTL)
 
 
+def test_one_place_ends_and_the_one_behind_it_moves_up() -> None:
+    scene = Scene()
+    scene.grant("A", "x")
+    scene.at(100).held("B", "x")
+    scene.at(200).held("C", "x")
+    scene.at(TTL - 1).grant("A", "x")
+    assert scene.at(100 + WAIT_TTL).queue("x") == ["C"]
+    assert scene.held("C", "x").position == 1
+
+
 def test_a_place_outlives_the_lease_before_it() -> None:
     """One can sleep until `expiresAt` and still be in line."""
     scene = Scene()
