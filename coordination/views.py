@@ -6,16 +6,17 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.urls import path
+from django.urls import include, path, reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from coordination import texts
-from coordination.page import article, figures, gallery
+from coordination import part_texts, texts
+from coordination.page import article, figures, gallery, scenarios
+from intramedial import styles
 from intramedial.markdown import to_markdown
 
 PREFIX = "/api/v1/acp/coordination"
@@ -30,8 +31,8 @@ MODULES = tuple(
         *("elements/countdown", "elements/json-editor", "elements/short-did"),
         *("lanzar/answer", "lanzar/key-strip", "lanzar/operations", "lanzar/request", "lanzar/signers"),
         *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/http", "lib/json", "lib/keystore", "lib/live"),
-        *("lib/picture", "lib/receipt", "lib/signing", "lib/text", "lib/trial"),
-        *("module/samples", "parts/board", "parts/receipt-view"),
+        *("lib/parts", "lib/picture", "lib/receipt", "lib/signing", "lib/text", "lib/trial"),
+        *("module/samples", "module/scenarios", "parts/board", "parts/receipt-view", "parts/sections"),
     )
 )
 
@@ -97,6 +98,15 @@ def curl(operation: dict[str, Any]) -> str:
     return " \\\n  ".join(parts)
 
 
+def parts() -> dict[str, dict[str, str]]:
+    """What parts of the page need that are fetched when first used: addresses of `texts` and `styles`."""
+    found = {name: {"texts": reverse("part_texts", args=[name])} for name in part_texts.PARTS}
+    for name, sheet in styles.addresses().items():
+        if name in found:
+            found[name]["styles"] = sheet
+    return found
+
+
 @cache
 def account(language: str) -> str:
     """The account of the module below Lanzar, as HTML. Nothing in it changes while the process runs."""
@@ -122,6 +132,8 @@ def home(request: HttpRequest) -> HttpResponse:
         "texts": texts.ALL,
         "limits": figures.limits(),
         "modules": MODULES,
+        "parts": parts(),
+        "scenarios": scenarios.context(),
     }
     return render(request, "home.html", context)
 
@@ -132,8 +144,18 @@ def module_text(request: HttpRequest) -> HttpResponse:
     return HttpResponse(account_text(str(get_language())), content_type="text/markdown; charset=utf-8")
 
 
+@require_safe
+def words(request: HttpRequest, name: str) -> JsonResponse:
+    """The words of a part of the page, in the page's language."""
+    if name not in part_texts.PARTS:
+        raise Http404("no such part")
+    return JsonResponse(part_texts.PARTS[name])
+
+
 urlpatterns = [
     path("", home, name="home"),
     path("modulo.md", module_text, name="module_text"),
     path("estilo/", gallery.gallery, name="gallery"),
+    path("textos/<slug:name>.json", words, name="part_texts"),
+    path("", include("coordination.page.scenarios")),
 ]

@@ -34,6 +34,8 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
         *("components/receipt", "components/telling", "components/track"),
         *("pages/home", "pages/lanzar", "pages/module"),
     ),
+    # Of parts of the module page that are fetched when they are first used.
+    "scenarios": ("components/scenarios",),
     "gallery": (
         *EVERY_PAGE,
         *("components/board", "components/code", "components/drawing", "components/reading"),

@@ -10,6 +10,7 @@ import { part } from "./lib/dom.js";
 import { send, Unreachable } from "./lib/http.js";
 import { Unable } from "./lib/keystore.js";
 import { Live } from "./lib/live.js";
+import { scenarios } from "./module/scenarios.js";
 import { onSample } from "./module/samples.js";
 import { verify } from "./lib/receipt.js";
 import { t } from "./lib/text.js";
@@ -109,6 +110,8 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   launch();
 });
+
+scenarios(part(document, "scenarios"), { trial, live, signers, baseUrl });
 
 await trial.load();
 if (trial.identities.length) {

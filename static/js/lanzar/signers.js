@@ -79,6 +79,13 @@ export class Signers {
     this.onChoose(this.chosen.did);
   }
 
+  /** Sees to it that the trial has `count` agents; the first of them sign as before. */
+  async atLeast(count) {
+    await this.trial.ensure();
+    while (this.trial.identities.length < count) await this.trial.addAgent();
+    this.show();
+  }
+
   async #add() {
     try {
       await this.trial.addAgent();

@@ -6,49 +6,84 @@ import { sign } from "./signing.js";
 /** The server could not be reached at all. */
 export class Unreachable extends Error {}
 
+/** Between two clocks that differ by more than this, a signature may look too old or too new. */
+const CLOCK_OFF_MS = 25_000;
+
 /**
  * @param {string} baseUrl public origin of the service, which is what gets signed
  * @param {{method: string, path: string, body?: string}} request
  * @param {{did: string, privateKey: CryptoKey}} identity
- * @returns {Promise<{status, body, headers, signed, times: {sign: number, network: number}}>} `body` parsed JSON or null
+ * @returns {Promise<{status, headers, body, signed, sent, clockOff, times: {sign: number, network: number}}>}
+ *   `body` parsed JSON or null; `clockOff`: how many ms this machine's clock is behind the server's, if it matters
  */
 export async function send(baseUrl, request, identity) {
-  const first = await once(baseUrl, request, identity);
-  // A clock that is far off makes a good signature look old. The server's Date header has told the time by now.
-  if (first.body?.reason === "bad_signature" && first.clockWasOff) return once(baseUrl, request, identity);
-  return first;
+  return insisting(() => whole(baseUrl, request, identity));
 }
 
-async function once(baseUrl, { method, path, body }, identity) {
+/** The same for an answer in JSON Lines: `lines` gives them as they arrive. A problem comes whole, in `body`. */
+export async function stream(baseUrl, request, identity) {
+  return insisting(async () => {
+    const opened = await open(baseUrl, request, identity);
+    if (opened.status !== 200) return read(opened);
+    return { ...opened, lines: lines(opened.response) };
+  });
+}
+
+/** A clock that is far off makes a good signature look old. The server's Date header has told the time by then. */
+async function insisting(ask) {
+  const first = await ask();
+  return first.body?.reason === "bad_signature" && first.clockWasOff ? ask() : first;
+}
+
+const whole = async (...asked) => read(await open(...asked));
+
+async function open(baseUrl, { method, path, body }, identity) {
   const start = performance.now();
   const assumed = serverNow();
   const signed = await sign({ method, url: baseUrl + path, body }, identity, assumed);
   const sent = performance.now();
-  let response;
-  let text;
+  const response = await reaching(
+    fetch(path, { method, headers: signed.headers, body, cache: "no-store", credentials: "omit" }),
+  );
+  learn(response.headers.get("date"), { precise: false });
+  const off = serverNow() - Date.now();
+  return {
+    response,
+    status: response.status,
+    headers: response.headers,
+    signed,
+    sent: body,
+    sentAt: sent,
+    clockWasOff: Math.abs(serverNow() - assumed - (performance.now() - start)) > 10_000,
+    clockOff: Math.abs(off) > CLOCK_OFF_MS ? off : 0,
+    times: { sign: sent - start },
+  };
+}
+
+async function read(opened) {
+  const text = await reaching(opened.response.text());
+  const network = performance.now() - opened.sentAt;
+  return { ...opened, body: parse(text), times: { ...opened.times, network } };
+}
+
+async function* lines(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reaching(reader.read());
+    if (done) return;
+    const found = (rest + value).split("\n");
+    rest = found.pop();
+    for (const line of found) yield JSON.parse(line);
+  }
+}
+
+async function reaching(promise) {
   try {
-    response = await fetch(path, {
-      method,
-      headers: signed.headers,
-      body,
-      cache: "no-store",
-      credentials: "omit",
-    });
-    text = await response.text();
+    return await promise;
   } catch (error) {
     throw new Unreachable("no answer", { cause: error });
   }
-  const answered = performance.now();
-  learn(response.headers.get("date"), { precise: false });
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: parse(text),
-    signed,
-    sent: body,
-    clockWasOff: Math.abs(serverNow() - assumed - (answered - start)) > 10_000,
-    times: { sign: sent - start, network: answered - sent },
-  };
 }
 
 function parse(text) {

@@ -14,6 +14,12 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
+/** Takes up the words of a part of the page that has just been fetched. */
+export const learnTexts = (more) => Object.assign(texts, more);
+
+/** A text as it came: a part's words may hold more than sentences. */
+export const raw = (key) => texts[key];
+
 export const has = (key) => key in texts;
 
 const numbers = new Map();

@@ -1,0 +1,35 @@
+// The scenarios' place on the page: what plays them is fetched when they come into view.
+
+import { part } from "../lib/dom.js";
+import { furnish } from "../lib/parts.js";
+import { data } from "../lib/text.js";
+
+/** @param {{trial, live, signers, baseUrl}} page what the stories are played with */
+export function scenarios(root, page) {
+  const stage = part(root, "story");
+  const programs = Object.fromEntries(data("scenarios").map(({ id, exports }) => [id, exports]));
+  const chosen = () => root.querySelector('input[name="scenario"]:checked').value;
+
+  async function show() {
+    const [{ show }] = await Promise.all([import("../scenarios/scenarios.js"), furnish("scenarios")]);
+    show(stage, chosen(), page, programs);
+    root.dataset.ready = "";
+  }
+
+  // The text's situations lead here.
+  document.addEventListener("click", ({ target }) => {
+    const story = target.closest?.("a[data-scenario]")?.dataset.scenario;
+    const radio = story && root.querySelector(`input[name="scenario"][value="${story}"]`);
+    if (!radio || radio.checked) return;
+    radio.checked = true;
+    if (root.dataset.ready === "") show();
+  });
+
+  const seen = new IntersectionObserver(([entry]) => {
+    if (!entry.isIntersecting) return;
+    seen.disconnect();
+    root.addEventListener("change", ({ target }) => target.name === "scenario" && show());
+    show();
+  });
+  seen.observe(root);
+}
