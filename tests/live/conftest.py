@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from coordination import authority, consumers, queries
+from coordination.live import consumer
 from coordination.live import hub as hubs
 from intramedial import sockets
 from intramedial.workspaces import tickets
@@ -31,7 +32,7 @@ def leap() -> Iterator[asyncio.Runner]:
 async def door(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     """The authority, and what tells and hears its decisions; with less patience, so that tests need none."""
     monkeypatch.setattr(hubs, "RECHECK_S", 0.05)
-    monkeypatch.setattr(consumers, "RESYNC_EVERY_S", 0.1)
+    monkeypatch.setattr(consumer, "RESYNC_EVERY_S", 0.1)
     await asyncio.to_thread(authority.start)
     consumers.start()
     yield
@@ -73,8 +74,8 @@ async def trial(workspace: Workspace) -> Trial:
 @pytest.fixture
 async def served(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[uvicorn.Server]:
     """A server in this process, with less patience; `served.config.port` is where."""
-    monkeypatch.setattr(consumers, "READ_WITHIN_S", 1.0)
-    monkeypatch.setattr(consumers, "CLOSE_WITHIN_S", 0.1)
+    monkeypatch.setattr(consumer, "READ_WITHIN_S", 1.0)
+    monkeypatch.setattr(consumer, "CLOSE_WITHIN_S", 0.1)
     monkeypatch.setattr(sockets, "CUT_AFTER_S", 0.3)
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(

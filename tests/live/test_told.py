@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from coordination import consumers, queries
+from coordination import queries
+from coordination.live import consumer
 from intramedial.workspaces.models import Trial, Workspace
 from tests.live.browser import (
     ALICE,
@@ -23,7 +24,7 @@ from tests.live.browser import (
     watching,
 )
 
-RESYNC_EVERY_S = consumers.RESYNC_EVERY_S
+RESYNC_EVERY_S = consumer.RESYNC_EVERY_S
 
 pytestmark = pytest.mark.usefixtures("door")
 
@@ -107,7 +108,7 @@ async def test_resync_is_answered_once_a_second(
     at: str, api_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert RESYNC_EVERY_S == 1
-    monkeypatch.setattr(consumers, "RESYNC_EVERY_S", 0.4)
+    monkeypatch.setattr(consumer, "RESYNC_EVERY_S", 0.4)
     async with watching(at, bearer(api_key)) as client:
         began = asyncio.get_running_loop().time()
         for _ in range(5):

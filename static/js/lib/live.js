@@ -121,6 +121,8 @@ export class Live extends EventTarget {
       this.#seq = message.seq;
       if (this.state === "delayed") this.#say("live");
       for (const event of message.events) apply(this.picture, event);
+      // No event says that a deadlock has ended: the list comes whole when it has changed.
+      if (message.deadlocks) this.picture.deadlocks = message.deadlocks;
       this.#show(message.events);
     }
   }

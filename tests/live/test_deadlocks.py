@@ -1,0 +1,47 @@
+"""Deadlock pairs on a board: no event says that one has ended."""
+
+import asyncio
+from typing import Any
+
+from tests.live.world import Process, World, event
+
+DEADLOCK: dict[str, Any] = {"agents": ["did:example:a", "did:example:b"], "resources": ["lock:b", "lock:a"]}
+
+
+def test_deadlocks_are_told_when_they_come_and_when_they_go(leap: asyncio.Runner) -> None:
+    """No event says that one has ended."""
+
+    async def scenario() -> None:
+        world = World()
+        process = Process(world)
+        await process.hub.ready.wait()
+        client = process.client()
+        await asyncio.sleep(1)
+        world.deadlocks = [DEADLOCK]
+        process.decide(event("lock:b", "deadlock"))
+        await asyncio.sleep(0.5)
+        assert client.messages[-1]["deadlocks"] == [DEADLOCK]
+        process.decide(event("lock:c", "granted"))
+        await asyncio.sleep(0.5)
+        assert "deadlocks" not in client.messages[-1]
+        world.deadlocks = []  # withdrawn, or run out: nothing is told
+        await asyncio.sleep(1.5)
+        assert (client.messages[-1]["events"], client.messages[-1]["deadlocks"]) == ([], [])
+        await process.hub.stop()
+
+    leap.run(scenario())
+
+
+def test_deadlocks_are_not_read_where_none_can_be(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        world = World()
+        process = Process(world)
+        await process.hub.ready.wait()
+        process.client()
+        for _ in range(200):
+            process.decide(event(), event(kind="released"))
+            await asyncio.sleep(0.3)
+        assert world.deadlock_reads == []
+        await process.hub.stop()
+
+    leap.run(scenario())
