@@ -58,13 +58,14 @@ async def _lifespan(receive: Receive, send: Send) -> None:
     A server that sends no lifespan events has each of them started by the first request that needs it.
     """
     await receive()
+    consumers.start()  # before the authority, which may have something to tell at once
     try:
         await asyncio.to_thread(authority.start)
         await mcp.sessions.start()
     except (authority.StorageFault, mcp.NotStarted) as fault:
+        await consumers.stop()
         await send({"type": "lifespan.startup.failed", "message": str(fault)})
         return
-    consumers.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await mcp.sessions.stop()

@@ -97,6 +97,7 @@ class Room:
         self._stale = False
         self._wake = asyncio.Event()
         self._spoke_at = float("-inf")
+        self._read_again_at = 0.0  # no snapshot before this
         self._offset_ms = 0.0  # the authority's clock minus the loop's
         self._latest = ""  # the latest instant that was told
         self._deadlocks: list[Json] = []
@@ -163,6 +164,8 @@ class Room:
         earliest = self._spoke_at + self._pace.interval_s
         if self._arrivals and self._feed.several():
             earliest = max(earliest, self._arrived_at + self._pace.settle_s)
+        if self._stale:
+            earliest = max(earliest, self._read_again_at)
         if (pause := earliest - self._loop.time()) > 0:
             await asyncio.sleep(pause)
         self._wake.clear()
@@ -181,8 +184,10 @@ class Room:
             await self._tell()
         if self._stale:
             await self._refresh(self.live | self.waiting)
-        elif self.waiting:
+        elif self.waiting and self._loop.time() >= self._read_again_at:
             await self._refresh(set(self.waiting))
+        elif self.waiting:
+            self._loop.call_at(self._read_again_at, self._wake.set)
 
     async def _tell(self) -> None:
         """Send what has happened, or that nothing has."""
@@ -205,7 +210,10 @@ class Room:
         """Read a snapshot and send it to these."""
         self._stale = False  # what is learnt from now on is news
         self._arrivals.take()
+        begun = self._loop.time()
         picture = await self._read(self._feed.snapshot)
+        # However many come and go, one workspace's snapshots take only a part of the time of who reads them.
+        self._read_again_at = self._loop.time() + 3 * (self._loop.time() - begun)
         self._latest = picture["serverTime"]
         self._note_deadlocks(picture["deadlocks"])
         if self._feed.deaf:

@@ -86,7 +86,7 @@ async def member(workspace: str, cookies: Mapping[str, str]) -> Member:
 async def program(workspace: str, parts: RequestParts) -> Program:
     """The program whose key the handshake bears. Problem: `unauthenticated`; `not_found` for another
     workspace than the key's; `authority_unavailable`."""
-    principal = await authenticate(parts)
+    principal = await authenticate(parts, spend=False)
     if principal.workspace != workspace:
         raise Problem("not_found", NOT_FOUND)
     secret = parts.headers["authorization"].partition(" ")[2].strip(" ")

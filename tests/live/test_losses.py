@@ -184,6 +184,10 @@ def test_a_board_that_was_delayed_is_told_that_it_is_not(leap: asyncio.Runner) -
         layer.fault = ConnectionError("Redis is away")
         await asyncio.sleep(12)
         assert client.messages[-1]["delayed"] is True
+        told = len(client.messages)
+        process.hub.rooms[WORKSPACE].receive("another", [event()])
+        await asyncio.sleep(0.5)
+        assert len(client.messages) == told  # an events message would say that the board is right
         layer.fault = None
         await asyncio.sleep(4)
         last = [message for message in client.messages if message["type"] == "snapshot"][-1]

@@ -1,6 +1,7 @@
 """Rooms and hub against the contract ("Live") on a loop whose time leaps."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -99,7 +100,7 @@ def test_neither_hole_nor_lasting_double_between_snapshot_and_events(
             await asyncio.sleep(0.013)
             if number % 7 == 0:
                 clients.append(process.client())
-        await asyncio.sleep(5)
+        await asyncio.sleep(12)
         for client in clients:
             assert client.kinds.count("snapshot") == 1
             had = client.messages[0]["holders"]
@@ -265,6 +266,29 @@ def test_the_last_to_leave_closes_the_room(leap: asyncio.Runner) -> None:
         assert process.hub.rooms == {}
         assert not process.voice.wanted(WORKSPACE)
         assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("live-room")]
+        await process.hub.stop()
+
+    leap.run(scenario())
+
+
+def test_costly_snapshots_are_read_less_often_and_hold_up_nobody(leap: asyncio.Runner) -> None:
+    async def scenario() -> None:
+        world = World()
+        process = Process(world)
+        await process.hub.ready.wait()
+        live = process.client()
+        await asyncio.sleep(1)
+        world.read_s = 0.1
+        began = asyncio.get_running_loop().time()
+        for number in range(300):
+            process.client()
+            process.decide(event(f"lock:{number}"))
+            await asyncio.sleep(0.1)
+        reads = [at for at in world.reads if at >= began]
+        assert all(later - earlier >= 0.4 for earlier, later in pairwise(reads))
+        assert len(reads) >= 40
+        times = [at for at, message in live.heard if message.get("events")]
+        assert max(later - earlier for earlier, later in pairwise(times)) < 0.5
         await process.hub.stop()
 
     leap.run(scenario())
