@@ -92,7 +92,7 @@ async def deadlock_list(workspace: str) -> Json:
     Looks at what is waited for only. Raises StorageFault."""
 
     def read(transaction: Transaction) -> Json:
-        world = transaction.look(workspace, transaction.refused_names(workspace))
+        world = transaction.look_with_refusals(workspace)
         return {
             "serverTime": wire.instant(transaction.now),
             "deadlocks": [wire.deadlock(pair) for pair in deadlocks(world)],
@@ -111,6 +111,17 @@ async def _reading(read: Callable[[Transaction], T]) -> T:
 
 
 def _read(read: Callable[[Transaction], T]) -> T:
+    """A connection that was opened before may have been lost since: then it is read over a new one."""
+    before = _store
+    try:
+        return _read_once(read)
+    except StorageFault:
+        if before is None:
+            raise
+        return _read_once(read)
+
+
+def _read_once(read: Callable[[Transaction], T]) -> T:
     global _store
     try:
         if _store is None:
@@ -130,7 +141,7 @@ def _close() -> None:
 
 
 def _shown(transaction: Transaction, workspace: str, names: list[str], only: str | None) -> Json:
-    world = transaction.look(workspace, [*names, *transaction.refused_names(workspace)])
+    world = transaction.look_with_refusals(workspace, names)
     resources = [world.resources[name] for name in sorted(set(names)) if name in world.resources]
     pairs = deadlocks(world)
     if only is not None:

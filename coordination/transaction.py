@@ -167,6 +167,14 @@ class Transaction:
         self.load({workspace: Needs(set(names), set(dids))})
         return self.worlds[workspace]
 
+    def look_with_refusals(self, workspace: str, names: Iterable[str] = ()) -> World:
+        """As `look`, with all deadlock refusals remembered there and all that their cycles pass through."""
+        refused: dict[str, set[str]] = {}
+        for resource, agent in self._engine.refused(workspace):
+            refused.setdefault(resource, set()).add(agent)
+        self.load({workspace: Needs({*names, *refused}, asking=refused)})
+        return self.worlds[workspace]
+
     def known(self, workspace: str, dids: list[str]) -> list[Agent]:
         """Those of these agents that are known, as the settled world has them."""
         world = self.worlds[workspace]
@@ -177,10 +185,6 @@ class Transaction:
     def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
         """See `Engine`; some may turn out to be idle once settled."""
         return self._engine.active_names(workspace, after, limit)
-
-    def refused_names(self, workspace: str) -> list[str]:
-        """All that is waited for, if any deadlock refusal is remembered: what its cycle may pass through."""
-        return self._engine.contended_names(workspace) if self._engine.has_refusals(workspace) else []
 
     def names_of(self, workspace: str, agent: str) -> list[str]:
         return self._engine.names_of(workspace, agent)

@@ -100,8 +100,8 @@ class Engine(Protocol):
     def reach(self, agents: Sequence[Key]) -> list[Key]:
         """The resources on every chain of waits that leaves one of these agents."""
 
-    def has_refusals(self, workspace: str) -> bool:
-        """Whether any deadlock refusal is remembered there."""
+    def refused(self, workspace: str) -> list[Row]:
+        """(resource, agent) of every deadlock refusal that is remembered there."""
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
         """Make the named writes. A guarded write that meets other rows than expected is a `StorageFault`."""

@@ -203,8 +203,8 @@ class PostgresEngine:
         )
         return self._names(query, workspace, workspace)
 
-    def has_refusals(self, workspace: str) -> bool:
-        return bool(self._names("SELECT 1 FROM lease_refusal WHERE workspace = %s LIMIT 1", workspace))
+    def refused(self, workspace: str) -> list[Row]:
+        return self._all("SELECT resource, agent FROM lease_refusal WHERE workspace = %s", [workspace])
 
     def names_of(self, workspace: str, agent: str) -> list[str]:
         query = (

@@ -171,8 +171,8 @@ class SqliteEngine:
         )
         return self._names(query, workspace)
 
-    def has_refusals(self, workspace: str) -> bool:
-        return bool(self._names("SELECT 1 FROM lease_refusal WHERE workspace = ? LIMIT 1", workspace))
+    def refused(self, workspace: str) -> list[Row]:
+        return self._rows("SELECT resource, agent FROM lease_refusal WHERE workspace = ?", [(workspace,)])
 
     def names_of(self, workspace: str, agent: str) -> list[str]:
         query = (

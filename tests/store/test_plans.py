@@ -74,7 +74,7 @@ async def every_statement(door: Door, time: Time) -> None:
     for read in (
         lambda engine: engine.active_names("ws_big", "lock:3", 500),
         lambda engine: engine.contended_names("ws_9"),
-        lambda engine: engine.has_refusals("ws_9"),
+        lambda engine: engine.refused("ws_9"),
         lambda engine: engine.names_of("ws_big", "did:8"),
         lambda engine: engine.latest(),
         lambda engine: engine.resources_after(("ws_9", "lock:3"), 500),
