@@ -98,7 +98,7 @@ def merged(old: Catalog, messages: list[Said]) -> Catalog:
         known: Message | None = old.get(singular)
         ident = (singular, plural) if plural else singular
         string = known.string if known is not None else ("", "") if plural else ""
-        new.add(ident, string, locations=[(file, None)], flags=_flags(known))
+        new.add(ident, string, locations=[(file, 0)], flags=_flags(known))
     return new
 
 

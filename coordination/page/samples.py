@@ -271,7 +271,8 @@ def refusals() -> dict[str, Sample]:
 
 def modes(classes: Iterable[str]) -> list[tuple[str, Mode, Mode, Mode]]:
     """The mode that each suffix asks for, by class: (class, #read, #write, #delete)."""
-    return [
-        (name, *(parse_resource(f"{name}:x#{suffix}")[1] for suffix in ("read", "write", "delete")))
-        for name in classes
-    ]
+
+    def mode(name: str, suffix: str) -> Mode:
+        return parse_resource(f"{name}:x#{suffix}")[1]
+
+    return [(name, mode(name, "read"), mode(name, "write"), mode(name, "delete")) for name in classes]
