@@ -75,13 +75,14 @@ class ServerProcess:
                 stderr=log,
             )
         deadline = time.monotonic() + READY_S
-        while not self._ready():
+        while not self.ready():
             assert self.process.poll() is None, f"the server ended: {self.log}"
             assert time.monotonic() < deadline, f"the server is not ready: {self.log}"
             time.sleep(0.05)
         return self
 
-    def _ready(self) -> bool:
+    def ready(self) -> bool:
+        """Whether it can decide leases now."""
         try:
             with urllib.request.urlopen(f"{self.url}/health/ready", timeout=5) as answer:
                 return bool(answer.status == 200)

@@ -1,0 +1,284 @@
+"""`kill -9` of a server, or of its PostgreSQL, in the middle of the work of many clients.
+
+    python -m tests.store.kill9 200
+    python -m tests.store.kill9 50 --database postgresql
+    python -m tests.store.kill9 50 --database postgresql --kill postgresql
+
+Afterwards no grant that was acknowledged is lost (who holds a lease that has not run out still does, with the
+same lease id and token), none is granted twice, tokens do not go back, and once the clients are gone every
+lease is free again within its time to live and five seconds.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.server import ServerProcess
+
+TTL_MS = 10_000
+FREE_WITHIN_S = TTL_MS / 1000 + 5
+RESOURCES = [f"lock:{number}" for number in range(40)]
+BASE = "/api/v1/acp/coordination"
+ENV = {"INTRAMEDIAL_LEASE_TTL_MS": str(TTL_MS), "INTRAMEDIAL_LOG_LEVEL": "WARNING"}
+
+
+@dataclass
+class Grant:
+    """A lease that its agent was told of. `released`: its agent asked to release it, heard or not."""
+
+    resource: str
+    agent: str
+    lease_id: str
+    token: int
+    acquired_at: int
+    expires_at: int
+    released: bool = False
+
+
+def instant(text: str) -> int:
+    """RFC 3339 as milliseconds since the epoch."""
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+class Caller:
+    """One connection to the API, made again when it is lost."""
+
+    def __init__(self, server: ServerProcess) -> None:
+        self.address = urlsplit(server.url)
+        self.headers = {
+            "authorization": f"Bearer {server.secrets['apiKey']}",
+            "content-type": "application/json",
+        }
+        self.connection = http.client.HTTPConnection(
+            self.address.hostname or "", self.address.port, timeout=15
+        )
+
+    def call(
+        self, method: str, path: str, body: dict[str, Any] | None = None, queue: bool = True
+    ) -> tuple[int, Any]:
+        """Status and body; OSError or HTTPException when there is no answer."""
+        headers = self.headers | ({} if queue else {"prefer": "wait=0"})
+        try:
+            self.connection.request(method, BASE + path, json.dumps(body) if body else None, headers)
+            answer = self.connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        except (OSError, http.client.HTTPException):
+            self.connection.close()  # the next request opens it again
+            raise
+
+
+@dataclass
+class Record:
+    """All that any client was told, by lease id."""
+
+    grants: dict[str, Grant] = field(default_factory=dict)
+    changed: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def told(self, said: dict[str, Any]) -> Grant:
+        """Of a new lease, or of its renewal."""
+        new = Grant(
+            said["resource"],
+            said["holder"],
+            said["leaseId"],
+            said["fencingToken"],
+            instant(said["acquiredAt"]),
+            instant(said["expiresAt"]),
+        )
+        with self.lock:
+            grant = self.grants.setdefault(new.lease_id, new)
+        if (grant.token, grant.acquired_at) != (new.token, new.acquired_at):
+            self.changed.append(f"{grant} became {new}")
+        grant.expires_at = new.expires_at
+        return grant
+
+    def unreleased(self) -> list[Grant]:
+        return [grant for grant in self.grants.values() if not grant.released]
+
+
+class Client(threading.Thread):
+    """One agent that acquires, renews and releases as fast as it is answered."""
+
+    def __init__(self, server: ServerProcess, agent: str, record: Record, stopping: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self.caller = Caller(server)
+        self.agent = agent
+        self.record = record
+        self.stopping = stopping
+        self.mine: dict[str, Grant] = {}
+        self.choose = random.Random(agent)
+
+    def run(self) -> None:
+        with closing(self.caller.connection):
+            while not self.stopping.is_set():
+                try:
+                    self.step()
+                except (OSError, http.client.HTTPException):
+                    self.stopping.wait(0.05)
+
+    def step(self) -> None:
+        resource = self.choose.choice(RESOURCES)
+        grant = self.mine.get(resource)
+        if grant is not None and self.choose.random() < 0.6:
+            del self.mine[resource]
+            grant.released = True  # asked is enough: whether it is heard is not known until it is answered
+            body = {"resource": resource, "actorDid": self.agent, "leaseId": grant.lease_id}
+            self.caller.call("POST", "/release", body)
+            return
+        body = {"resource": resource, "actorDid": self.agent}
+        status, said = self.caller.call("POST", "/lease", body, queue=self.choose.random() < 0.1)
+        if status == 200:
+            self.mine[resource] = self.record.told(said["lease"])
+
+
+class Trial:
+    """A server, its clients and what they were told, over all rounds."""
+
+    def __init__(self, server: ServerProcess, clients: int) -> None:
+        self.server = server
+        self.clients = clients
+        self.record = Record()
+        self.faults: list[str] = []
+        self.held_after = 0
+        self.caller = Caller(server)
+
+    def round(self, kill: Callable[[], None], restart: Callable[[], None], work_s: float = 0.8) -> None:
+        """Let them work, kill, come back, look."""
+        stopping = threading.Event()
+        clients = [
+            Client(self.server, f"did:web:agent-{number}.example", self.record, stopping)
+            for number in range(self.clients)
+        ]
+        for client in clients:
+            client.start()
+        time.sleep(work_s)
+        kill()
+        stopping.set()
+        for client in clients:
+            client.join(20)
+        restart()
+        self.caller.connection.close()  # to the server that was
+        self.check_held()
+        self.faults += self.record.changed
+        self.faults += double_grants(self.record.grants.values())
+
+    def check_held(self) -> None:
+        """Whoever was told of a lease that has not run out has it, by the picture and by asking again."""
+        caller = self.caller
+        status, picture = caller.call("GET", "/wait")
+        assert status == 200, picture
+        now = instant(picture["serverTime"])
+        holders = {(said["resource"], said["holder"]): said["fencingToken"] for said in picture["holders"]}
+        for grant in self.record.unreleased():
+            if grant.expires_at > now:
+                self.held_after += 1
+                if holders.get((grant.resource, grant.agent)) != grant.token:
+                    self.faults.append(f"lost: {grant}")
+        for grant in [grant for grant in self.record.unreleased() if grant.expires_at > now + 1_000][:5]:
+            body = {"resource": grant.resource, "actorDid": grant.agent}
+            status, said = caller.call("POST", "/lease", body)
+            lease = said.get("lease", {})
+            if (lease.get("leaseId"), lease.get("fencingToken")) != (grant.lease_id, grant.token):
+                self.faults.append(f"another lease: {grant}, {said}")
+            else:
+                self.record.told(lease)
+
+    def check_free(self) -> None:
+        """With nobody there, everything is free in time."""
+        deadline = time.monotonic() + FREE_WITHIN_S
+        while True:
+            _, picture = self.caller.call("GET", "/wait")
+            if not picture["holders"]:
+                return
+            if time.monotonic() > deadline:
+                self.faults.append(f"not free: {picture['holders']}")
+                return
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        self.caller.connection.close()
+
+    def result(self) -> dict[str, Any]:
+        return {
+            "granted": len(self.record.grants),
+            "heldAfterwards": self.held_after,
+            "faults": self.faults,
+        }
+
+
+def double_grants(grants: Iterable[Grant]) -> Iterator[str]:
+    """Tokens given twice or going back, and leases that began while another was held."""
+    by_resource = defaultdict(list)
+    for grant in grants:
+        by_resource[grant.resource].append(grant)
+    for of_one in by_resource.values():
+        of_one.sort(key=lambda grant: (grant.token, grant.acquired_at))
+        for before, after in pairwise(of_one):
+            if after.token == before.token or after.acquired_at < before.acquired_at:
+                yield f"a token twice, or back: {before}, {after}"
+            elif not before.released and after.acquired_at < before.expires_at:
+                yield f"held twice: {before}, {after}"
+
+
+def main() -> int:
+    """Run the rounds on databases of its own; prints one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("rounds", type=int)
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
+    parser.add_argument("--kill", choices=("server", "postgresql"), default="server")
+    parser.add_argument("--clients", type=int, default=32)
+    given = parser.parse_args()
+    from tests.server import manage
+    from tests.services import Postgres
+    from tests.store.databases import private_directory
+
+    cluster = Postgres(durable=True)
+    with private_directory() as directory:
+        env = dict(ENV)
+        if given.database == "postgresql":
+            env["DATABASE_URL"] = cluster.start().url(cluster.create_database())
+        at = {**env, "INTRAMEDIAL_DATA_DIR": str(directory)}
+        (directory / "bootstrap.json").write_text(manage("bootstrap", "--json", env=at))
+        server = ServerProcess(directory, env).start()
+        trial = Trial(server, given.clients)
+        try:
+            for _ in range(given.rounds):
+                if given.kill == "server":
+                    trial.round(server.kill, lambda: server.start() and None)
+                else:
+                    trial.round(lambda: cluster.stop(signal.SIGQUIT), lambda: back(cluster, server))
+            trial.check_free()
+        finally:
+            trial.close()
+            server.kill()
+            cluster.remove()
+    print(json.dumps(vars(given) | trial.result()))
+    return 1 if trial.faults else 0
+
+
+def back(cluster: Any, server: ServerProcess) -> None:
+    """PostgreSQL is there again; the server finds it by itself."""
+    cluster.start()
+    while not server.ready():
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "intramedial.settings")
+    os.environ.setdefault("INTRAMEDIAL_DATA_DIR", tempfile.mkdtemp(prefix="intramedial-kill9-"))
+    sys.exit(main())
