@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-WIDTH = 76
+WIDTH = 64
 
 
 def pretty(value: Any, width: int = WIDTH) -> str:
@@ -27,6 +27,8 @@ def _lines(value: Any, indent: str, width: int, outermost: bool = False, taken: 
         ]
         opening, closing = "{", "}"
     else:
-        parts = [f"{inner}{_lines(item, inner, width, taken=1)}" for item in value]
+        # Items of a list are written alike: if one of them has no room on its line, none takes it.
+        fit = all(len(inner) + len(json.dumps(item, ensure_ascii=False)) < width for item in value)
+        parts = [f"{inner}{_lines(item, inner, width, outermost=not fit)}" for item in value]
         opening, closing = "[", "]"
     return f"{opening}\n" + ",\n".join(parts) + f"\n{indent}{closing}"
