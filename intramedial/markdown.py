@@ -66,8 +66,9 @@ class _Reader(HTMLParser):
         if tag in HEADINGS:
             self.text = f"{HEADINGS[tag]} "
         elif tag in ("ul", "ol"):
-            # A list that is none to the eye (steps under headings of their own) is none here either.
-            self.lists.append("" if given.get("role") == "list" else "1. " if tag == "ol" else "- ")
+            # Steps have headings of their own; other lists without marks to the eye have plain ones here.
+            plain = tag == "ul" or given.get("role") == "list"
+            self.lists.append("" if "steps" in given.get("class", "") else "- " if plain else "1. ")
         elif tag == "sup":
             self.text += "^"
         elif tag == "dt":
