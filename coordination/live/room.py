@@ -8,13 +8,13 @@ workspace. A room has one task that takes turns: it sends what has arrived, at o
 `interval_s`, and reads a snapshot for those who need one. A message is made once for all sockets; each puts
 its own `seq` in.
 
-**Neither hole nor double.** The hub listens before any room is, so a room need not subscribe. A room reads
-a snapshot in a turn of its own, when it has nothing left to send; what it receives from the moment the read
-begins waits for the next turn. An event received before that was committed before it was published, hence
-before the read: the snapshot has it. One received after that is sent after the snapshot: there is no hole.
-The snapshot may hold it already (committed before the read, received after it began), and then it is told a
-second time. That does no harm: an event sets the state of one (resource, agent), doing so again changes
-nothing, and all that came after it comes again as well, in order.
+**Neither hole nor double.** The hub listens before any room is, so a room need not subscribe. While a room
+reads a snapshot it sends nothing; what it has not sent when the read begins, and what it receives from then
+on, is sent after the snapshot. All it has received before, it has sent to those it was for, and it was
+committed before it was published, hence before the read: the snapshot has it. So there is no hole. The
+snapshot may hold an event already that is sent after it, and then it is told a second time. That does no
+harm: an event sets the state of one (resource, agent), doing so again changes nothing, and all that came
+after it comes again as well, in order.
 
 **Order between processes.** The messages of one process arrive in order, those of two may cross. The
 decisions of a workspace are taken under its lock at rising times, `at`; so, with several publishers, a room
@@ -183,6 +183,8 @@ class Room:
         if not self._stale and not self._feed.deaf:
             await self._tell()
         if self._stale:
+            self._stale = False  # what is learnt from now on is news
+            self._arrivals.take()
             await self._refresh(self.live | self.waiting)
         elif self.waiting and self._loop.time() >= self._read_again_at:
             await self._refresh(set(self.waiting))
@@ -208,8 +210,6 @@ class Room:
 
     async def _refresh(self, sockets: set[Socket]) -> None:
         """Read a snapshot and send it to these."""
-        self._stale = False  # what is learnt from now on is news
-        self._arrivals.take()
         begun = self._loop.time()
         picture = await self._read(self._feed.snapshot)
         # However many come and go, one workspace's snapshots take only a part of the time of who reads them.

@@ -45,3 +45,25 @@ def test_deadlocks_are_not_read_where_none_can_be(leap: asyncio.Runner) -> None:
         await process.hub.stop()
 
     leap.run(scenario())
+
+
+def test_what_happens_while_deadlocks_are_read_is_told(leap: asyncio.Runner) -> None:
+    """To those that watch already, even if another one comes at that moment and is given a snapshot."""
+
+    async def scenario() -> None:
+        world = World()
+        world.deadlock_read_s = 0.05
+        process = Process(world)
+        await process.hub.ready.wait()
+        client = process.client()
+        await asyncio.sleep(1)
+        process.decide(event("lock:b", "deadlock"))
+        await asyncio.sleep(0.02)
+        process.decide(event("lock:a"))
+        late = process.client()
+        await asyncio.sleep(1)
+        assert [told["resource"] for told in client.events] == ["lock:b", "lock:a"]
+        assert "lock:a" in late.messages[0]["holders"] + [told["resource"] for told in late.events]
+        await process.hub.stop()
+
+    leap.run(scenario())

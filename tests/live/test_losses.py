@@ -230,6 +230,8 @@ def test_the_box_of_what_is_to_be_told_is_bounded(leap: asyncio.Runner) -> None:
         await asyncio.sleep(1)
         voice = process.voice
         voice._wanted = None
+        voice.publish("ws_busy", [event()] * 501)
+        assert voice._held["ws_busy"] is None
         for number in range(200):
             voice.publish(f"ws_{number}", [event()] * 400)
         assert voice._count + len(voice._held) <= 20_000

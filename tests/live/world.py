@@ -41,6 +41,7 @@ class World:
         self.reads: list[float] = []
         self.deadlock_reads: list[float] = []
         self.read_s = 0.0
+        self.deadlock_read_s = 0.0
         self.fault: Exception | None = None
 
     async def snapshot(self, workspace: str) -> dict[str, Any]:
@@ -59,6 +60,7 @@ class World:
 
     async def deadlock_list(self, workspace: str) -> dict[str, Any]:
         self.deadlock_reads.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(self.deadlock_read_s)
         return {"serverTime": now(), "deadlocks": list(self.deadlocks)}
 
 

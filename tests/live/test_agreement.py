@@ -1,0 +1,103 @@
+"""The board and `GET wait` never disagree: whatever happens, whenever a client comes."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from coordination import authority, clock, consumers, queries
+from coordination.core.messages import Acquire, Command, Release, Withdraw
+from coordination.core.model import Mode
+from coordination.ids import new_lease_id
+from intramedial.identity import watching
+from intramedial.workspaces.models import Workspace
+from tests.live.board import Board
+from tests.live.browser import PATIENCE_S, ask, bearer, opened
+
+AGENTS = [f"did:example:{name}" for name in ("ana", "bea", "cid", "dan", "eva", "fay")]
+RESOURCES = ["lock:a", "lock:b", "lock:c", "doc:d", "doc:e"]
+STEPS = 400
+
+
+class Time:
+    """A clock that only the test moves."""
+
+    def __init__(self) -> None:
+        self.ms = 1_800_000_000_000
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+@pytest.fixture
+async def time(migrated_databases: None) -> AsyncIterator[Time]:
+    """The authority at a time that stands still."""
+    time = Time()
+    clock.install(time)
+    consumers.start()
+    await asyncio.to_thread(authority.start, None)
+    yield time
+    await asyncio.to_thread(authority.stop)
+    await consumers.stop()
+    await asyncio.to_thread(queries.stop)
+    clock.install(None)
+
+
+def anything(chance: random.Random) -> Command:
+    resource, agent = chance.choice(RESOURCES), chance.choice(AGENTS)
+    shared = resource.startswith("doc:") and chance.random() < 0.6
+    return chance.choices(
+        [
+            Acquire(resource, Mode.SHARED if shared else Mode.EXCLUSIVE, agent, new_lease_id()),
+            Release(resource, agent),
+            Withdraw(resource, agent),
+        ],
+        weights=[8, 3, 1],
+    )[0]
+
+
+async def watch(address: str, key: str, board: Board) -> None:
+    async with opened(address, bearer(key)) as client:
+        while True:
+            board.hear(await client.receive_json_from(timeout=PATIENCE_S))
+
+
+def by_name(holders: Any) -> list[dict[str, Any]]:
+    return sorted(holders, key=lambda held: (held["resource"], held["holder"]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_boards_show_what_is(time: Time, workspace: Workspace, api_key: str, seed: int) -> None:
+    chance = random.Random(seed)
+    name = workspace.public_id
+    boards: list[Board] = []
+    watchers: list[asyncio.Task[None]] = []
+    for step in range(STEPS):
+        if step % 40 == 0:
+            boards.append(Board())
+            address = f"/ws/espacios/{name}/"
+            watchers.append(asyncio.create_task(watch(address, api_key, boards[-1])))
+        await ask(name, anything(chance))
+        if chance.random() < 0.2:
+            time.ms += chance.choice([1, 100, 1_000, 2_500, 20_000])
+            await authority.get().tick()
+        if chance.random() < 0.1:
+            await asyncio.sleep(chance.random() * 0.1)
+    await asyncio.sleep(2)  # for the last message, and the last look at deadlocks
+
+    picture = await queries.picture(name)
+    trust = (await queries.snapshot(name))["trust"]
+    assert picture["holders"] or picture["queue"]
+    for board, watcher in zip(boards, watchers, strict=True):
+        assert not watcher.done()
+        assert by_name(board.holders.values()) == by_name(picture["holders"])
+        assert board.queue() == picture["queue"]
+        assert board.deadlocks == picture["deadlocks"]
+        assert {did: board.trust.get(did, known["score"]) for did, known in trust.items()} == {
+            did: known["score"] for did, known in trust.items()
+        }
+        watcher.cancel()
+    await asyncio.gather(*watchers, return_exceptions=True)
+    await asyncio.to_thread(watching.stop)
