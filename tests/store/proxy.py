@@ -27,11 +27,16 @@ class Proxy:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
+    def drop(self) -> None:
+        """End all connections that there are."""
+        self._close(*self._sockets)
+        self._sockets.clear()
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._close(self._listener, *self._sockets)
+        self._close(self._listener)
+        self.drop()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):

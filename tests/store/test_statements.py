@@ -1,0 +1,96 @@
+"""How many statements a batch takes on PostgreSQL: as many for 256 commands as for one."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from coordination.core.messages import Withdraw
+from coordination.core.model import Mode
+from coordination.engines.postgres import PostgresEngine
+from tests.store.doors import Door, PostgresDatabase, Time
+
+MANY = 256
+# BEGIN, locks, clock and pulses, absences; resources, agents, tenants; leases, waits, refusals; the reach of
+# the agents and what is there; at most one for each of the named writes; pulse and COMMIT.
+AT_MOST = 4 + 3 + 3 + 2 + 3 + 16 + 2
+
+
+@pytest.fixture
+def door(postgres_database: PostgresDatabase, time_: Time) -> Iterator[Door]:
+    door = Door(postgres_database.engine())
+    yield door
+    door.stop()
+
+
+@pytest.mark.parametrize("kind", ["acquire", "renew", "refuse", "queue", "release", "expire", "mixed"])
+async def test_statements_do_not_grow_with_the_batch(door: Door, time_: Time, kind: str) -> None:
+    took = {}
+    for many in (1, MANY):
+        asking = await prepared(door, time_, kind, many)
+        took[many] = await count(door, kind == "expire", *asking)
+    print(f"{kind}: {took[1]} statements for one command, {took[MANY]} for {MANY}")
+    assert took[MANY] <= (AT_MOST if kind == "mixed" else took[1] + 3)
+
+
+async def count(door: Door, late: bool, *asking: Any) -> int:
+    engine = door.store.engine
+    assert isinstance(engine, PostgresEngine)
+    begun = [0]
+
+    def begin(workspaces: Any) -> Any:
+        begun[0] += 1
+        return real(workspaces)
+
+    real = engine.begin
+    engine.begin = begin
+    before = engine.statements
+    heard = await door.together(*asking)
+    engine.begin = real
+    assert not [one for one in heard if isinstance(one, Exception)]
+    assert begun[0] == (2 if late else 1)  # the alarm is first, where something has run out
+    return engine.statements - before
+
+
+async def prepared(door: Door, time_: Time, kind: str, many: int) -> list[Any]:
+    """Commands of one kind, on resources and in workspaces of their own."""
+    ways = {"workspace": f"ws_{kind}_{many}"}
+    names = [f"lock:{number}" for number in range(many)]
+    if kind != "acquire":
+        await door.together(*(door.acquire(f"did:{name}", name, **ways) for name in names))
+    match kind:
+        case "acquire" | "renew":
+            return [door.acquire(f"did:{name}", name, **ways) for name in names]
+        case "refuse":
+            return [door.acquire("did:b", name, queue=False, **ways) for name in names]
+        case "queue":
+            return [door.acquire(f"did:b:{name}", name, **ways) for name in names]
+        case "release":
+            return [door.release(f"did:{name}", name, **ways) for name in names]
+        case "expire":
+            return [late(door.acquire("did:b", "lock:other", **ways), time_)]
+        case _:
+            return mixed(door, names, ways)
+
+
+async def late(asking: Any, time_: Time) -> Any:
+    """Asked when all leases have run out, and nobody has noticed."""
+    time_.passes(30_000)
+    return await asking
+
+
+def mixed(door: Door, names: list[str], ways: dict[str, str]) -> list[Any]:
+    """Everything at once, with chains of waits and deadlocks."""
+    asking: list[Any] = []
+    for number, name in enumerate(names):
+        after = names[(number + 1) % len(names)]
+        match number % 4:
+            case 0:
+                asking.append(door.acquire(f"did:{name}", after, **ways))
+            case 1:
+                asking.append(door.release(f"did:{name}", name, **ways))
+            case 2:
+                asking.append(door.acquire(f"did:new:{name}", f"doc:{name}", Mode.SHARED, **ways))
+            case _:
+                asking.append(door.ask(Withdraw(after, f"did:{name}"), ways["workspace"]))
+    return asking
