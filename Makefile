@@ -4,7 +4,7 @@ PYTHON_OF_VENV := .venv/bin/python
 # What is tried a second time, over PostgreSQL; the store's own tests have both databases in every run.
 ON_POSTGRESQL := tests/api tests/identity tests/ledger tests/live tests/mcp
 
-.PHONY: help run test check bench bench-quick conformance environment services lock messages
+.PHONY: help run test check bench bench-quick conformance environment services lock messages bundles
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -40,6 +40,9 @@ services: ## the programs that the tests need
 lock: environment ## requirements.lock anew from pyproject.toml
 	.venv/bin/uv pip compile pyproject.toml --group dev --universal --generate-hashes \
 	  --python-version 3.11 --no-header --quiet --output-file requirements.lock
+
+bundles: environment ## other people's JavaScript for the pages, with Node and npm
+	@$(PYTHON_OF_VENV) -m tests.bundles
 
 messages: environment ## the catalogue of English in line with the code
 	@$(PYTHON_OF_VENV) -m tests.messages

@@ -114,4 +114,17 @@ SCENARIOS: Texts = {
     "problem_unseen_mend": _("Comprueba la red y ejecútalo otra vez."),
 }
 
-PARTS: dict[str, Texts] = {"scenarios": SCENARIOS}
+EDITOR: Texts = {
+    "schema_missing": _("falta el campo {name}."),
+    "schema_ignored": _("el campo {name} no se lee."),
+    "schema_not_text": _("tiene que ser un texto, entre comillas."),
+    "schema_empty": _("está vacío."),
+    "schema_too_long": _("tiene más de {most} caracteres."),
+    "schema_not_did": _("no tiene la forma de un DID: did:método:…"),
+    "schema_not_number": _("tiene que ser un número entero."),
+    "schema_out_of_range": _("tiene que estar entre {minimum} y {maximum}."),
+}
+
+SNIPPETS: Texts = {"mcp_then": _("Y después, la herramienta:")}
+
+PARTS: dict[str, Texts] = {"scenarios": SCENARIOS, "editor": EDITOR, "snippets": SNIPPETS}

@@ -28,6 +28,10 @@ KEY: Texts = {
 }
 
 EDITOR: Texts = {
+    "signed_will": _("Lo que se firmará. La hora, el nonce y la firma se ponen al lanzar."),
+    "signed_was": _("Lo que se firmó y se envió."),
+    "hint_other_actor": _("No es el DID que firma: el servidor no lo aceptará."),
+    "json_too_large": _("No se ha enviado: ocupa {size} bytes y el máximo son {most}."),
     "json_wrong": _("No se ha enviado: el JSON tiene un error."),
     "json_where": _("Línea {line}, columna {column}:"),
     "json_not_object": _("Tiene que ser un objeto, entre llaves."),

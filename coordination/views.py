@@ -10,12 +10,13 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import include, path, reverse
+from django.utils.html import strip_tags
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from coordination import part_texts, texts
-from coordination.page import article, figures, gallery, scenarios
+from coordination.page import article, clients, figures, gallery, scenarios
 from intramedial import styles
 from intramedial.markdown import to_markdown
 
@@ -28,8 +29,9 @@ SAMPLE_DID = "did:key:z6Mk…"
 MODULES = tuple(
     f"js/{name}.js"
     for name in (
-        *("elements/countdown", "elements/json-editor", "elements/short-did"),
-        *("lanzar/answer", "lanzar/key-strip", "lanzar/operations", "lanzar/request", "lanzar/signers"),
+        *("elements/countdown", "elements/json-editor", "elements/short-did", "elements/tabs"),
+        *("lanzar/answer", "lanzar/key-strip", "lanzar/operations", "lanzar/request", "lanzar/signed"),
+        *("lanzar/signers", "lanzar/ways"),
         *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/http", "lib/json", "lib/keystore", "lib/live"),
         *("lib/parts", "lib/picture", "lib/receipt", "lib/signing", "lib/text", "lib/trial"),
         *("module/samples", "module/scenarios", "parts/board", "parts/receipt-view", "parts/sections"),
@@ -144,12 +146,23 @@ def module_text(request: HttpRequest) -> HttpResponse:
     return HttpResponse(account_text(str(get_language())), content_type="text/markdown; charset=utf-8")
 
 
+def mcp_clients() -> list[dict[str, str]]:
+    """How clients are configured to use this service over MCP: name, place and configuration of each."""
+    return [
+        {"name": client.name, "place": strip_tags(str(client.place)), "configuration": client.configuration}
+        for client in clients.clients()
+    ]
+
+
 @require_safe
 def words(request: HttpRequest, name: str) -> JsonResponse:
     """The words of a part of the page, in the page's language."""
     if name not in part_texts.PARTS:
         raise Http404("no such part")
-    return JsonResponse(part_texts.PARTS[name])
+    said = dict(part_texts.PARTS[name])
+    if name == "snippets":
+        said["mcp_clients"] = mcp_clients()
+    return JsonResponse(said)
 
 
 urlpatterns = [

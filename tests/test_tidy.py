@@ -95,6 +95,8 @@ MAY_IMPORT = {
     "intramedial/api.py": (*DOOR, "coordination.api", "coordination.scenarios", *PLATFORM),
     "intramedial/*": PLATFORM,
     "manage.py": (),
+    # A program of its own, for other machines.
+    "static/cli/intramedial.py": (),
 }
 
 # Where a clock is read, and why. The core takes `now` as an argument.

@@ -59,6 +59,7 @@ def limits() -> dict[str, int]:
         "stampedeBaseMs": settings.STAMPEDE_BASE_MS,
         "stampedeCapMs": settings.STAMPEDE_CAP_MS,
         "trialAgents": settings.TRIAL_AGENTS,
+        "bodyLimit": settings.BODY_LIMIT,
     }
 
 

@@ -56,7 +56,7 @@ async function launch() {
 /** One launch, from the key to the verified receipt; gives what to announce. */
 async function attempt() {
   try {
-    if (!form.take()) return t("json_wrong");
+    if (!form.take()) return form.refusal;
     answers.working();
     if (!trial.identities.length) {
       await trial.ensure();
@@ -66,7 +66,7 @@ async function attempt() {
     // Only now does the JSON name the visitor's DID.
     const answer = await send(baseUrl, form.take(), signers.chosen);
     trial.note(answer);
-    form.showSigned(answer.signed);
+    form.signed.show(answer.signed);
     return await show(answer);
   } catch (error) {
     if (error instanceof Refused) return answers.problem(error.answer.body?.reason, error.answer);

@@ -18,6 +18,12 @@ class Lanzar:
         self.key = page.locator('[data-part="key"]')
         page.locator("#lanzar[data-ready]").wait_for()
 
+    @property
+    def text(self) -> str:
+        """What stands in the editor, whichever it is."""
+        text: str = self.page.locator("json-editor").evaluate("editor => editor.value")
+        return text
+
     def launch(self) -> dict[str, Any]:
         """Press Ctrl+Enter; returns the body of the answer, as the server sent it."""
         self.editor.focus()
@@ -33,9 +39,15 @@ class Lanzar:
 
     def write(self, **members: Any) -> None:
         """Change members of the JSON in the editor; None takes one away."""
-        body = {**json.loads(self.editor.input_value()), **members}
+        body = {**json.loads(self.text), **members}
         kept = {name: value for name, value in body.items() if value is not None}
-        self.editor.fill(json.dumps(kept, indent=2))
+        self.fill(json.dumps(kept, indent=2, ensure_ascii=False))
+
+    def fill(self, text: str) -> None:
+        """Type over what stands in the editor."""
+        self.editor.focus()
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.insert_text(text)
 
     def add_agent(self) -> None:
         """Make another agent of the trial; it signs from now on."""

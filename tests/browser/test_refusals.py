@@ -31,7 +31,7 @@ def test_a_fault_in_the_json_is_marked_and_not_sent(visit: Visit, text: str, wor
     lanzar = Lanzar(visit())
     sent: list[str] = []
     lanzar.page.on("request", lambda request: sent.append(request.url))
-    lanzar.editor.fill(text)
+    lanzar.fill(text)
     expect(lanzar.page.locator("#editor-errors")).to_contain_text(words)
     expect(lanzar.editor).to_have_attribute("aria-invalid", "true")
     lanzar.page.keyboard.press("Control+Enter")
@@ -46,7 +46,7 @@ def test_a_field_the_service_refuses_is_marked_in_place(visit: Visit) -> None:
     lanzar.write(resource="lock:a#b#c")
     assert lanzar.launch()["reason"] == "invalid_request"
     expect(lanzar.page.locator("#editor-errors")).to_contain_text("/resource")
-    expect(lanzar.page.locator("json-editor mark")).to_have_text('"lock:a#b#c"')
+    expect(lanzar.page.locator("json-editor").locator("mark, .cm-fault")).to_have_text('"lock:a#b#c"')
     expect(lanzar.answer).to_contain_text("La petición no es válida.")
 
 

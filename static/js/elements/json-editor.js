@@ -1,48 +1,96 @@
-// <json-editor><textarea></textarea></json-editor>: line numbers and marks under a plain textarea. Its interface is
-// all that the page knows, so that another editor can stand in its place: value, setMarks, focusAt, event `change`.
+// <json-editor><textarea></textarea></json-editor>: line numbers and marks under a plain textarea, and CodeMirror in
+// its place as soon as it is used, if that can be fetched. Its interface is all that the page knows: value, setMarks,
+// focus, focusAt, the events `change` and `use`.
 
 import { h } from "../lib/dom.js";
 
 class JsonEditor extends HTMLElement {
   #marks = [];
+  #editor = null;
+  #asked = false;
 
   connectedCallback() {
     this.textarea = this.querySelector("textarea");
     this.backdrop = h("div", { class: "backdrop", "aria-hidden": "true" });
     this.prepend(this.backdrop);
+    this.textarea.addEventListener("pointerdown", () => this.#use());
     this.textarea.addEventListener("input", () => {
-      this.#marks = [];
-      this.#draw();
-      this.dispatchEvent(new Event("change"));
+      this.#use();
+      this.#changed();
     });
     this.#draw();
   }
 
   get value() {
-    return this.textarea.value;
+    return this.#editor ? this.#editor.text : this.textarea.value;
   }
 
   set value(text) {
-    if (text === this.textarea.value) return;
-    this.textarea.value = text;
+    if (text === this.value) return;
+    if (this.#editor) {
+      this.#editor.text = text;
+    } else {
+      this.textarea.value = text;
+      this.#changed();
+    }
+  }
+
+  /** @param {{from: number, to: number, words: string, hint?: boolean}[]} marks replace those shown */
+  setMarks(marks) {
+    this.#marks = [...marks].sort((a, b) => a.from - b.from);
+    this.#editor?.setMarks(this.#marks);
+    this.textarea.setAttribute("aria-invalid", String(marks.some(({ hint }) => !hint)));
+    this.#draw();
+  }
+
+  focus(options) {
+    if (this.#editor) this.#editor.view.contentDOM.focus(options);
+    else this.textarea.focus(options);
+  }
+
+  focusAt(offset) {
+    if (this.#editor) {
+      this.#editor.focusAt(offset);
+    } else {
+      this.textarea.focus();
+      this.textarea.setSelectionRange(offset, offset);
+    }
+  }
+
+  #changed() {
     this.#marks = [];
     this.#draw();
     this.dispatchEvent(new Event("change"));
   }
 
-  /** @param {{from: number, to: number}[]} marks places that are wrong; replaces those shown */
-  setMarks(marks) {
-    this.#marks = [...marks].sort((a, b) => a.from - b.from);
-    this.textarea.setAttribute("aria-invalid", String(marks.length > 0));
-    this.#draw();
-  }
-
-  focusAt(offset) {
-    this.textarea.focus();
-    this.textarea.setSelectionRange(offset, offset);
+  async #use() {
+    if (this.#asked) return;
+    this.#asked = true;
+    this.dispatchEvent(new Event("use"));
+    let Editor;
+    try {
+      ({ Editor } = await import("../../dist/editor.js"));
+    } catch {
+      return; // The plain one does.
+    }
+    const { textarea } = this;
+    const focused = document.activeElement === textarea;
+    const { selectionStart, selectionEnd } = textarea;
+    const host = h("div", { class: "editor-host" });
+    this.append(host);
+    this.#editor = new Editor(host.attachShadow({ mode: "open" }), {
+      text: textarea.value,
+      label: textarea.getAttribute("aria-label"),
+      change: () => this.#changed(),
+    });
+    this.#editor.setMarks(this.#marks);
+    textarea.hidden = true;
+    this.backdrop.hidden = true;
+    if (focused) this.#editor.focusAt(selectionStart, selectionEnd);
   }
 
   #draw() {
+    if (this.#editor) return;
     let start = 0;
     const lines = this.textarea.value.split("\n").map((line) => {
       const children = this.#marked(line, start);
@@ -56,11 +104,11 @@ class JsonEditor extends HTMLElement {
   #marked(line, start) {
     const pieces = [];
     let done = 0;
-    for (const { from, to } of this.#marks) {
+    for (const { from, to, hint } of this.#marks) {
       const begin = Math.max(done, from - start);
       const end = Math.min(line.length, to - start);
       if (begin >= end) continue;
-      pieces.push(line.slice(done, begin), h("mark", {}, line.slice(begin, end)));
+      pieces.push(line.slice(done, begin), h("mark", { class: hint && "is-hint" }, line.slice(begin, end)));
       done = end;
     }
     return [...pieces, line.slice(done)].filter((piece) => piece !== "");

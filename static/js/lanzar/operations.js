@@ -25,10 +25,12 @@ export function toRequest(name, text, value) {
   return { method, path: path + search };
 }
 
+/** A word of a command for a POSIX shell. */
+export const quoted = (text) =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
 /** The same request as a curl command for a POSIX shell, with a workspace's API key. */
 export function toCurl(baseUrl, { method, path, body }) {
-  const quoted = (text) =>
-    /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
   const lines = [
     `curl -sS${method === "GET" || method === "POST" ? "" : ` -X ${method}`} ${quoted(baseUrl + path)}`,
     `-H "Authorization: Bearer $INTRAMEDIAL_KEY"`,

@@ -1,16 +1,25 @@
-// The left side: which operation, its JSON, what is wrong with it, the same with curl.
+// The left side: which operation, its JSON, what is wrong with it, what is signed of it, the same in other ways.
 
 import "../elements/json-editor.js";
+import { utf8 } from "../lib/bytes.js";
 import { h, icon, part } from "../lib/dom.js";
 import { position, read } from "../lib/json.js";
-import { t } from "../lib/text.js";
-import { example, operations, PLACEHOLDER, toCurl, toRequest } from "./operations.js";
+import { furnish } from "../lib/parts.js";
+import { data, number, t } from "../lib/text.js";
+import { example, operations, PLACEHOLDER, toRequest } from "./operations.js";
+import { Signed } from "./signed.js";
+import { Ways } from "./ways.js";
+
+const { bodyLimit } = data("limits");
 
 /** Fires `launch` when the visitor wants the request sent. */
 export class RequestForm extends EventTarget {
   #drafts = new Map();
   #operation = "lease";
   #did = null;
+  #schema = null;
+  #shapes = {};
+  #refused = false;
 
   constructor(root, baseUrl) {
     super();
@@ -19,11 +28,12 @@ export class RequestForm extends EventTarget {
     this.editor = part(root, "editor");
     this.errors = part(root, "editor-errors");
     this.button = part(root, "launch");
+    this.signed = new Signed(root, baseUrl);
     const apple = /Mac|iPhone|iPad/.test(navigator.platform);
-    // Where all stands in one column, the answer comes before the curl command.
+    // Where all stands in one column, the answer comes before the other ways.
     if (matchMedia("(max-width: 60rem)").matches) root.querySelector("details").open = false;
-    root.dataset.drawn = "";
     part(root, "shortcut").textContent = apple ? "⌘ ⏎" : "Ctrl ⏎";
+    this.ways = new Ways(root, baseUrl);
 
     root.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -35,9 +45,13 @@ export class RequestForm extends EventTarget {
     part(root, "reset").addEventListener("click", () => {
       this.#drafts.delete(this.#operation);
       this.editor.value = example(this.#operation, this.#did);
-      this.editor.textarea.focus();
+      this.editor.focus();
     });
-    this.editor.addEventListener("change", () => this.#edited());
+    this.editor.addEventListener("change", () => {
+      this.#refused = false;
+      this.#edited();
+    });
+    this.editor.addEventListener("use", () => this.#describe());
     this.choose("lease");
   }
 
@@ -63,7 +77,7 @@ export class RequestForm extends EventTarget {
     const own = "actorDid" in members ? { ...members, actorDid: this.#did ?? PLACEHOLDER } : members;
     this.editor.value = JSON.stringify(own, null, 2);
     if (note) part(this.root, "operation-words").textContent = note;
-    this.editor.textarea.focus({ preventScroll: true });
+    this.editor.focus({ preventScroll: true });
   }
 
   /** Signs as `did` from now on: puts it where the JSON still names the placeholder or the agent before. */
@@ -73,11 +87,11 @@ export class RequestForm extends EventTarget {
     const replace = (text) => text.replaceAll(JSON.stringify(before), JSON.stringify(did));
     for (const [name, text] of this.#drafts) this.#drafts.set(name, replace(text));
     this.editor.value = replace(this.editor.value);
+    this.#edited();
   }
 
-  /** The key is gone: the JSON names nobody again, and nothing was signed. */
+  /** The key is gone: the JSON names nobody again. */
   signAsNobody() {
-    part(this.root, "signed-details").hidden = true;
     if (this.#did) this.signAs(PLACEHOLDER);
     this.#did = null;
   }
@@ -91,42 +105,26 @@ export class RequestForm extends EventTarget {
     this.editor.value = text.slice(0, place.from) + JSON.stringify(this.#did) + text.slice(place.to);
   }
 
-  /** The request, {method, path, body?}, if the JSON can be sent; else marks what is wrong, puts the caret there and gives null. */
+  /**
+   * The request, {method, path, body?}, if the JSON can be sent; else marks what is wrong, puts the caret there and
+   * gives null; `refusal` then says in a sentence why it was not sent.
+   */
   take() {
     const text = this.editor.value;
     const { value, fault } = read(text);
-    if (fault) {
-      this.#mark([{ ...fault, words: this.#faultWords(text, fault) }]);
-      this.editor.focusAt(fault.from);
-      return null;
-    }
-    if (value === null || typeof value !== "object" || Array.isArray(value)) {
-      this.#mark([{ from: 0, to: text.length, words: t("json_not_object") }]);
-      this.editor.focusAt(0);
-      return null;
-    }
-    this.#mark([]);
-    return toRequest(this.#operation, text, value);
+    const marks = fault ? [this.#faultMark(text, fault)] : unsendable(text, value);
+    this.#mark(marks);
+    this.refusal = marks[0]?.refusal;
+    if (!marks.length) return toRequest(this.#operation, text, value);
+    part(this.root, "request-tabs").choose(this.root.querySelector("#tab-body"));
+    this.editor.focusAt(marks[0].from);
+    return null;
   }
 
   /** Marks what the service found wrong: [{pointer, detail}] of a problem. */
   markRefused(errors) {
-    const { places } = read(this.editor.value);
-    this.#mark(
-      errors.map(({ pointer, detail }) => {
-        const place = places.get(pointer) ?? places.get("") ?? { from: 0, to: 1 };
-        return { ...place, words: `${pointer || "/"}: ${detail}` };
-      }),
-    );
-  }
-
-  /** Shows what was signed and sent: the signature base and the headers. */
-  showSigned({ base, headers }) {
-    part(this.root, "signed-details").hidden = false;
-    this.root.querySelector("#signature-base").textContent = base;
-    this.root.querySelector("#sent-headers").textContent = Object.entries(headers)
-      .map(([name, value]) => `${name}: ${value}`)
-      .join("\n");
+    this.#refused = true;
+    this.#mark(errors.map(({ pointer, detail }) => this.#markAt(pointer, `${pointer || "/"}: ${detail}`)));
   }
 
   /** While busy the button says so but keeps the focus, which a disabled one would lose. */
@@ -138,26 +136,75 @@ export class RequestForm extends EventTarget {
   #edited() {
     const text = this.editor.value;
     const { value, fault } = read(text);
-    this.#mark(fault ? [{ ...fault, words: this.#faultWords(text, fault) }] : []);
+    this.#mark(fault ? [this.#faultMark(text, fault)] : [...this.#described(value), ...this.#otherActor(value)]);
     const { method, path } = operations[this.#operation];
-    const request =
-      value && typeof value === "object"
-        ? toRequest(this.#operation, text, value)
-        : { method, path, body: text };
+    const object = value && typeof value === "object" ? value : undefined;
+    const request = object ? toRequest(this.#operation, text, value) : { method, path, body: text };
     part(this.root, "method").textContent = request.method;
     part(this.root, "path").textContent = request.path;
-    this.root.querySelector("#curl").textContent = toCurl(this.baseUrl, request);
+    this.signed.preview(request, this.#did ?? PLACEHOLDER);
+    this.ways.follow({ ...request, operation: this.#operation, value: object }, PLACEHOLDER);
   }
 
-  #faultWords(text, fault) {
-    const where = position(text, fault.from);
-    return `${t("json_where", where)} ${t(`json_${fault.code}`)}`;
+  /** The editor is being used: from now on its text is held against the API's own description. */
+  async #describe() {
+    try {
+      [this.#schema] = await Promise.all([import("../lib/schema.js"), furnish("editor")]);
+      this.#shapes = Object.fromEntries(
+        await Promise.all(
+          Object.entries(operations).map(async ([name, asked]) => [name, await this.#schema.shapeOf(asked)]),
+        ),
+      );
+    } catch {
+      return; // The service says what is wrong when it is asked.
+    }
+    // What the service has said meanwhile stays.
+    if (!this.#refused) this.#edited();
+  }
+
+  #described(value) {
+    const shape = this.#shapes[this.#operation];
+    if (!shape || value === null || typeof value !== "object" || Array.isArray(value)) return [];
+    const query = operations[this.#operation].sends === "query";
+    return this.#schema
+      .faults(shape, value, { query })
+      .map(({ pointer, code, values, hint }) => ({ ...this.#markAt(pointer, t(`schema_${code}`, values)), hint }));
+  }
+
+  #otherActor(value) {
+    const named = value?.actorDid;
+    if (typeof named !== "string" || !this.#did || [this.#did, PLACEHOLDER].includes(named)) return [];
+    return [{ ...this.#markAt("/actorDid", t("hint_other_actor")), hint: true }];
+  }
+
+  #markAt(pointer, words) {
+    const { places } = read(this.editor.value);
+    const place = places.get(pointer) ?? places.get("") ?? { from: 0, to: 1 };
+    // What is missing is missing from the whole object: its first brace stands for it.
+    return pointer ? { ...place, words } : { from: place.from, to: place.from + 1, words };
+  }
+
+  #faultMark(text, fault) {
+    const words = `${t("json_where", position(text, fault.from))} ${t(`json_${fault.code}`)}`;
+    return { ...fault, words, refusal: t("json_wrong") };
   }
 
   #mark(faults) {
     this.editor.setMarks(faults);
     this.errors.replaceChildren(
-      ...faults.map(({ words }) => h("li", {}, icon("cross"), h("span", {}, words))),
+      ...faults.map(({ words, hint }) =>
+        h("li", { class: hint && "is-hint" }, icon(hint ? "pending" : "cross"), h("span", {}, words)),
+      ),
     );
   }
+}
+
+function unsendable(text, value) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    return [{ from: 0, to: text.length, words: t("json_not_object"), refusal: t("json_wrong") }];
+  }
+  const size = utf8(text).length;
+  if (size <= bodyLimit) return [];
+  const words = t("json_too_large", { size: number(size), most: number(bodyLimit) });
+  return [{ from: 0, to: 1, words, refusal: words }];
 }

@@ -8,19 +8,17 @@ const LIFETIME_S = 45; // the service allows 60, and 30 either way between two c
 export async function agentProof(identity, trial, audience, now) {
   const part = (value) => base64url(utf8(JSON.stringify(value)));
   const claims = { did: identity.did, trial, aud: audience, iat: Math.floor(now / 1000) };
-  const signed = `${part({ alg: "EdDSA", typ: "intramedial-agent+jwt" })}.${part(claims)}`;
-  const signature = await crypto.subtle.sign("Ed25519", identity.privateKey, utf8(signed));
-  return `${signed}.${base64url(new Uint8Array(signature))}`;
+  const text = `${part({ alg: "EdDSA", typ: "intramedial-agent+jwt" })}.${part(claims)}`;
+  return `${text}.${base64url(await signed(identity, utf8(text)))}`;
 }
 
 /**
- * The headers that sign a request.
+ * What is signed of a request (RFC 9421), before it is: the fields that go with it, the parameters, the base.
  * @param {{method: string, url: string, body?: string}} request `url` absolute, with the public origin
- * @param {{did: string, privateKey: CryptoKey}} identity
- * @param {number} now milliseconds since the Unix epoch, by the server's clock
- * @returns {Promise<{headers: Record<string, string>, base: string, digest: string | null}>}
+ * @param {{did: string, created: number | string, expires: number | string, nonce: string}} by
+ * @returns {Promise<{headers: Record<string, string>, parameters: string, base: string, digest: string | null}>}
  */
-export async function sign(request, identity, now) {
+export async function toBeSigned(request, { did, created, expires, nonce }) {
   const headers = {};
   const covered = [
     ["@method", request.method],
@@ -33,17 +31,33 @@ export async function sign(request, identity, now) {
     headers["content-digest"] = digest;
     covered.push(["content-type", headers["content-type"]], ["content-digest", digest]);
   }
-  const created = Math.floor(now / 1000);
-  const nonce = base64url(crypto.getRandomValues(new Uint8Array(18)));
   const parameters =
-    `(${covered.map(([name]) => `"${name}"`).join(" ")});created=${created};expires=${created + LIFETIME_S}` +
-    `;nonce="${nonce}";keyid="${identity.did}";alg="ed25519";tag="intramedial"`;
+    `(${covered.map(([name]) => `"${name}"`).join(" ")});created=${created};expires=${expires}` +
+    `;nonce="${nonce}";keyid="${did}";alg="ed25519";tag="intramedial"`;
   const base = [
     ...covered.map(([name, value]) => `"${name}": ${value}`),
     `"@signature-params": ${parameters}`,
   ].join("\n");
-  const signature = new Uint8Array(await crypto.subtle.sign("Ed25519", identity.privateKey, utf8(base)));
+  return { headers, parameters, base, digest };
+}
+
+/**
+ * The headers that sign a request.
+ * @param {{method: string, url: string, body?: string}} request
+ * @param {{did: string, sign: (bytes: Uint8Array) => Promise<Uint8Array>}} identity
+ * @param {number} now milliseconds since the Unix epoch, by the server's clock
+ * @returns {Promise<{headers: Record<string, string>, base: string, digest: string | null}>}
+ */
+export async function sign(request, identity, now) {
+  const created = Math.floor(now / 1000);
+  const nonce = base64url(crypto.getRandomValues(new Uint8Array(18)));
+  const by = { did: identity.did, created, expires: created + LIFETIME_S, nonce };
+  const { headers, parameters, base, digest } = await toBeSigned(request, by);
   headers["signature-input"] = `sig=${parameters}`;
-  headers.signature = `sig=:${base64(signature)}:`;
+  headers.signature = `sig=:${base64(await signed(identity, utf8(base)))}:`;
   return { headers, base, digest };
 }
+
+/** By WebCrypto's key, which never shows its bytes, or by that of the library that stands in for it. */
+const signed = async ({ privateKey, sign }, bytes) =>
+  sign ? sign(bytes) : new Uint8Array(await crypto.subtle.sign("Ed25519", privateKey, bytes));

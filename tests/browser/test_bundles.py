@@ -1,0 +1,26 @@
+"""What is bundled for the pages is what its sources and lock file say; no browser, no Node needed."""
+
+import json
+import re
+
+from tests import bundles
+
+
+def test_the_bundles_are_made_from_their_sources() -> None:
+    assert json.loads(bundles.RECORD.read_text()) == bundles.digests(), "make bundles"
+
+
+def test_the_lock_file_pins_every_package_and_names_no_host() -> None:
+    text = (bundles.ROOT / "package-lock.json").read_text()
+    packages = {path: package for path, package in json.loads(text)["packages"].items() if path}
+    assert packages
+    assert all(package["integrity"].startswith("sha512-") for package in packages.values())
+    assert "resolved" not in text
+    assert not re.search(r"https?://(?!opencollective|github|paulmillr)", text)
+
+
+def test_the_licenses_of_what_is_bundled_are_there() -> None:
+    text = bundles.LICENSES.read_text()
+    for path, package in json.loads((bundles.ROOT / "package-lock.json").read_text())["packages"].items():
+        if path and not package.get("dev"):
+            assert f"{path.removeprefix('node_modules/')} {package['version']}\n" in text

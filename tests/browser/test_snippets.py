@@ -1,0 +1,112 @@
+"""What the page offers to copy runs as it is pasted, with the key of a workspace, on the same server."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from coordination.page import clients
+from tests.browser.lanzar import Lanzar
+from tests.server import ServerProcess
+
+pytestmark = pytest.mark.browser
+Visit = Callable[..., Page]
+
+RUN = {
+    "curl": ["sh", "-s"],
+    "Python": [sys.executable, "-I", "-"],
+    "JavaScript": ["node", "--input-type=module", "-"],
+    "CLI": ["sh", "-s"],
+}
+OPERATIONS = ("lease", "wait", "release", "withdraw")
+
+
+def snippet(lanzar: Lanzar, way: str) -> str:
+    """The text of a way to say what stands in the editor."""
+    lanzar.page.get_by_role("tab", name=way, exact=True).click()
+    return lanzar.page.locator(f'#way[data-shows="{way.lower()}"]').inner_text()
+
+
+def run(text: str, way: str, server: ServerProcess, folder: Path) -> Any:
+    """Run it as pasted; the JSON that it prints."""
+    env = {"PATH": os.environ["PATH"], "INTRAMEDIAL_KEY": server.secrets["apiKey"]}
+    done = subprocess.run(
+        RUN[way], input=text, capture_output=True, text=True, timeout=60, env=env, cwd=folder
+    )
+    assert done.stderr == "" or way in ("curl", "CLI"), done.stderr
+    return done
+
+
+@pytest.mark.parametrize("way", RUN)
+def test_every_way_of_every_operation_runs_as_pasted(
+    visit: Visit, served: ServerProcess, tmp_path: Path, way: str
+) -> None:
+    lanzar = Lanzar(visit())
+    resource = f'lock:it\'s/{way.lower()}/ñ "$HOME"'
+    for operation in OPERATIONS:
+        lanzar.choose(operation)
+        lanzar.write(resource=resource)
+        text = snippet(lanzar, way)
+        assert "…" not in text
+        done = run(text, way, served, tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        said = done.stdout.replace("True", "true")
+        assert re.search(r"""["']?ok["']?: ?true""", said), done.stdout
+        if operation != "withdraw":
+            assert re.search(r"it\\?'s", said), said
+
+
+def test_they_follow_the_editor_before_it_is_sent(visit: Visit) -> None:
+    lanzar = Lanzar(visit())
+    for way in RUN:
+        lanzar.write(resource="lock:first")
+        assert "lock:first" in snippet(lanzar, way)
+        lanzar.write(resource="lock:second")
+        expect(lanzar.page.locator("#way")).to_contain_text("lock:second")
+
+
+def test_an_mcp_client_is_configured_and_its_tool_called_as_shown(
+    visit: Visit, served: ServerProcess
+) -> None:
+    lanzar = Lanzar(visit())
+    lanzar.write(resource="lock:mcp/from-the-page")
+    lanzar.page.get_by_role("tab", name="MCP", exact=True).click()
+    shown = lanzar.page.locator('[data-part="mcp-clients"]')
+    expect(shown).to_contain_text("lock:mcp/from-the-page")
+    for name in ("Claude", "Cursor", "VS Code"):
+        expect(shown).to_contain_text(name)
+    texts = shown.locator("pre").all_text_contents()
+    assert len(texts) == len(clients.clients()) + 1
+    configured = [json.loads(text) for text in texts[:-1] if text.startswith("{") and '"url"' in text]
+    assert configured
+    for configuration in configured:
+        (servers,) = (value for key, value in configuration.items() if key in ("mcpServers", "servers"))
+        server = servers["intramedial"]
+        authorization = re.sub(r"\$\{[^}]*\}", served.secrets["apiKey"], server["headers"]["Authorization"])
+        answer = call(server["url"], authorization, shown, texts[-1])
+        assert answer["result"]["structuredContent"]["ok"] is True
+
+
+def call(url: str, authorization: str, shown: Any, arguments: str) -> Any:
+    """Call the tool that is shown, with the arguments that are shown."""
+    tool = shown.locator(f'[data-address="{url}"]').first.inner_text()
+    message = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": json.loads(arguments)},
+    }
+    request = urllib.request.Request(url, data=json.dumps(message).encode())
+    request.add_header("Authorization", authorization)
+    request.add_header("Content-Type", "application/json")
+    request.add_header("Accept", "application/json, text/event-stream")
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
