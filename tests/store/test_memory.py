@@ -1,12 +1,13 @@
 """What the only writer of a database remembers between transactions: no more than it may, and never amiss."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
 
 from coordination.core.messages import Granted, Held, LimitReached
 from coordination.store import Store
-from tests.store.doors import Door, SqliteDatabase, Time
+from tests.store.doors import Database, Door, SqliteDatabase, Time
 
 
 @pytest.fixture
@@ -70,3 +71,29 @@ async def test_a_limit_is_that_of_the_command_not_of_its_batch(door: Door) -> No
         door.acquire("did:a", "lock:d", limit=None),
     )
     assert [type(one) for one in heard] == [Granted, Granted, LimitReached, Granted]
+
+
+async def test_nothing_grows_with_commands_or_workspaces(
+    database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond what may be remembered: objects alive after many more workspaces are no more."""
+    monkeypatch.setattr("coordination.store.REMEMBERED", 300)
+    door = Door(database.engine())
+
+    async def work(first: int) -> int:
+        for start in range(first, first + 600, 100):
+            names = [f"ws_{number}" for number in range(start, start + 100)]
+            await door.together(*(door.acquire("did:a", workspace=name) for name in names))
+            await door.together(*(door.acquire("did:b", workspace=name) for name in names))
+            await door.together(*(door.release("did:a", workspace=name) for name in names))
+        await door.tick()
+        await door.run_with(Store.forget)
+        door.events.clear()
+        return len([one for one in gc.get_objects() if str(type(one).__module__).startswith("coordination")])
+
+    before = await work(0)
+    assert await work(600) - before < 50
+    inside = door.authority
+    kept = [inside._inbox._lanes, inside._inbox._waiting, inside._owed, inside._jobs, inside._drained]
+    assert [len(one) for one in kept] == [0] * 5
+    door.stop()
