@@ -52,7 +52,7 @@ def test_what_happens_while_deadlocks_are_read_is_told(leap: asyncio.Runner) -> 
 
     async def scenario() -> None:
         world = World()
-        world.deadlock_read_s = 0.05
+        world.deadlock_read_s = 0.2
         process = Process(world)
         await process.hub.ready.wait()
         client = process.client()

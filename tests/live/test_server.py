@@ -5,10 +5,7 @@ import base64
 import os
 import socket
 import time
-from collections.abc import Callable
-from typing import Any
 
-import httpx
 import orjson
 import pytest
 import uvicorn
@@ -19,42 +16,7 @@ from coordination.live.hub import hub
 from coordination.live.room import Pace
 from intramedial.workspaces.models import Workspace
 from tests.live.browser import acquire
-from tests.server import ServerProcess
-
-ServerFactory = Callable[..., ServerProcess]
-DID = "did:web:agent.example"
-
-
-def live(server: ServerProcess, workspace: str | None = None) -> str:
-    """The address of the board of a server's own workspace."""
-    return f"ws{server.url.removeprefix('http')}/ws/espacios/{workspace or server.secrets['workspace']}/"
-
-
-def watch(server: ServerProcess, key: str | None = None, **more: Any) -> connect:
-    """A client of the workspace's own board."""
-    headers = {"Authorization": f"Bearer {key or server.secrets['apiKey']}"}
-    return connect(live(server), additional_headers=headers, proxy=None, max_size=None, **more)
-
-
-async def lease(server: ServerProcess, resource: str, key: str | None = None) -> httpx.Response:
-    headers = {"Authorization": f"Bearer {key or server.secrets['apiKey']}"}
-    async with httpx.AsyncClient(base_url=server.url, headers=headers, trust_env=False) as client:
-        body = {"resource": resource, "actorDid": DID}
-        return await client.post("/api/v1/acp/coordination/lease", json=body)
-
-
-async def told(client: ClientConnection, within_s: float = 5) -> dict[str, Any]:
-    """The next message that is more than a heartbeat."""
-    async with asyncio.timeout(within_s):
-        while True:
-            message: dict[str, Any] = orjson.loads(await client.recv())
-            if message["type"] == "snapshot" or message["events"]:
-                return message
-
-
-def shown(message: dict[str, Any]) -> set[str]:
-    """The resources that a message speaks of."""
-    return {told["resource"] for told in (*message.get("holders", ()), *message.get("events", ()))}
+from tests.live.wire import DID, ServerFactory, lease, live, shown, told, watch
 
 
 async def code_of(client: connect) -> int:
@@ -169,35 +131,3 @@ async def hears_of(client: ClientConnection, resource: str) -> None:
         message = orjson.loads(await client.recv())
         if message["type"] == "events" and resource in shown(message):
             return
-
-
-async def test_two_servers_show_the_same_board_and_survive_the_loss_of_redis(
-    live_server_process: ServerFactory, postgres_url: str, redis_server: Any
-) -> None:
-    shared = {"DATABASE_URL": postgres_url, "REDIS_URL": redis_server.url}
-    here, there = live_server_process(**shared), live_server_process(**shared)
-    created = await asyncio.to_thread(here.manage, "apikey", "create", here.secrets["workspace"])
-    key = created["apiKey"]
-    async with watch(here) as client:
-        assert (await told(client))["type"] == "snapshot"
-        await asyncio.sleep(2.5)  # until each has heard of the other
-        for number, server in enumerate((here, there, here, there)):
-            assert (await lease(server, f"lock:{number}", key)).status_code == 200
-            message = await told(client)
-            assert [event["resource"] for event in message["events"]] == [f"lock:{number}"]
-
-        await asyncio.to_thread(redis_server.stop)
-        delayed = await told(client, 15)
-        assert (delayed["type"], delayed["delayed"]) == ("snapshot", True)
-        assert (await lease(there, "lock:meanwhile", key)).status_code == 200
-        while "lock:meanwhile" not in shown(delayed):
-            delayed = await told(client, 15)
-
-        await asyncio.to_thread(redis_server.start)
-        message = await told(client, 30)
-        while message.get("delayed"):
-            message = await told(client, 30)
-        assert message["type"] == "snapshot"
-        assert (await lease(there, "lock:after", key)).status_code == 200
-        while "lock:after" not in shown(message):
-            message = await told(client, 15)

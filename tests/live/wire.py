@@ -1,0 +1,46 @@
+"""A served board over the wire: a real server, a real client."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import orjson
+from websockets.asyncio.client import ClientConnection, connect
+
+from tests.server import ServerProcess
+
+ServerFactory = Callable[..., ServerProcess]
+DID = "did:web:agent.example"
+
+
+def live(server: ServerProcess, workspace: str | None = None) -> str:
+    """The address of the board of a server's own workspace."""
+    return f"ws{server.url.removeprefix('http')}/ws/espacios/{workspace or server.secrets['workspace']}/"
+
+
+def watch(server: ServerProcess, key: str | None = None, workspace: str | None = None) -> connect:
+    """A client of a board, by default that of the server's own workspace."""
+    headers = {"Authorization": f"Bearer {key or server.secrets['apiKey']}"}
+    return connect(live(server, workspace), additional_headers=headers, proxy=None, max_size=None)
+
+
+async def lease(server: ServerProcess, resource: str, key: str | None = None) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {key or server.secrets['apiKey']}"}
+    async with httpx.AsyncClient(base_url=server.url, headers=headers, trust_env=False) as client:
+        body = {"resource": resource, "actorDid": DID}
+        return await client.post("/api/v1/acp/coordination/lease", json=body)
+
+
+async def told(client: ClientConnection, within_s: float = 5) -> dict[str, Any]:
+    """The next message that is more than a heartbeat."""
+    async with asyncio.timeout(within_s):
+        while True:
+            message: dict[str, Any] = orjson.loads(await client.recv())
+            if message["type"] == "snapshot" or message["events"]:
+                return message
+
+
+def shown(message: dict[str, Any]) -> set[str]:
+    """The resources that a message speaks of."""
+    return {told["resource"] for told in (*message.get("holders", ()), *message.get("events", ()))}
