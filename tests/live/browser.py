@@ -1,5 +1,6 @@
 """Live sockets as a client opens them, on the application itself, and what is decided while they are open."""
 
+import asyncio
 import base64
 import hashlib
 from collections.abc import AsyncIterator
@@ -65,13 +66,14 @@ async def opened(
         await client.disconnect(timeout=PATIENCE_S)
 
 
-async def closing(client: WebsocketCommunicator, timeout_s: float = PATIENCE_S) -> tuple[int, str]:
+async def closing(client: WebsocketCommunicator) -> tuple[int, str]:
     """With what code and reason the server closes; messages before that are passed over."""
-    while True:
-        message = await client.receive_output(timeout_s)
-        if message["type"] == "websocket.close":
-            await client.wait(PATIENCE_S)
-            return message["code"], message.get("reason", "")
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            message = await client.receive_output(PATIENCE_S)
+            if message["type"] == "websocket.close":
+                await client.wait(PATIENCE_S)
+                return message["code"], message.get("reason", "")
 
 
 async def refusal(path: str, headers: Headers, protocols: list[str] | None = None) -> tuple[int, str] | None:
