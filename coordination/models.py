@@ -67,8 +67,9 @@ class LeaseRow(InWorkspace):
         verbose_name_plural = "leases"
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["workspace", "resource", "token"], name="one_lease_per_token"),
-            # Agent before resource, so that it is the index of what an agent holds as well.
-            models.UniqueConstraint(fields=["workspace", "agent", "resource"], name="one_lease_per_agent"),
+            # The agent first, so that it is the index of what an agent holds as well, and that no planner
+            # takes it for one of what a workspace holds.
+            models.UniqueConstraint(fields=["agent", "workspace", "resource"], name="one_lease_per_agent"),
             models.UniqueConstraint(
                 fields=["workspace", "resource"], name="one_exclusive_holder", condition=Q(mode="exclusive")
             ),
@@ -97,7 +98,7 @@ class WaitRow(InWorkspace):
             models.UniqueConstraint(fields=["workspace", "resource", "agent"], name="one_wait_per_agent"),
             models.CheckConstraint(condition=Q(mode__in=["shared", "exclusive"]), name="wait_mode_known"),
         ]
-        indexes: ClassVar = [models.Index(fields=["workspace", "agent", "resource"], name="wait_agent")]
+        indexes: ClassVar = [models.Index(fields=["agent", "workspace", "resource"], name="wait_agent")]
 
     def __str__(self) -> str:
         return f"{self.agent} → {self.resource}"

@@ -251,15 +251,8 @@ class PostgresEngine:
         return self._all(query, [*after, limit])
 
     def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
-        rows = self._all(
-            "WITH gone AS (DELETE FROM lease_resource WHERE workspace = %s AND name = ANY(%s::text[])"
-            " AND due_at IS NULL AND used_at < %s RETURNING last_token), floor AS"
-            " (INSERT INTO lease_tenant (workspace, active, token_floor)"
-            " SELECT %s, 0, max(last_token) FROM gone HAVING count(*) > 0 ON CONFLICT (workspace) DO UPDATE"
-            " SET token_floor = greatest(lease_tenant.token_floor, excluded.token_floor))"
-            " SELECT count(*) FROM gone",
-            [workspace, list(names), unused_since, workspace],
-        )
+        keys = document([(workspace, name) for name in names])
+        rows = self._all(sql.PURGE, [keys, unused_since, workspace])
         return int(rows[0][0])
 
     def forget_history(self, before: int, limit: int) -> int:

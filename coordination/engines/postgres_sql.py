@@ -21,17 +21,29 @@ def insert(table: str, columns: Columns) -> str:
     return f"INSERT INTO {table} ({names}) SELECT {names} FROM {rows('c', columns)} ORDER BY place"
 
 
+def each(keys: str, table: str, alias: str, same: str, columns: str = "*") -> str:
+    """The rows of `table` for each of these keys, looked up one by one.
+
+    OFFSET 0 keeps it so. In a join the planner would rather read a small table whole, or by an index that
+    half fits, and would go on doing so when the table has grown.
+    """
+    return f"{keys} CROSS JOIN LATERAL (SELECT {columns} FROM {table} WHERE {same} OFFSET 0) AS {alias}"
+
+
 def update(table: str, columns: Columns, key: Columns) -> str:
     changes = ", ".join(f"{name} = c.{name}" for name in columns)
-    return f"UPDATE {table} AS t SET {changes} FROM {rows('c', columns | key)} WHERE {_same(key)}"
+    found = each(rows("k", columns | key), table, "t", _same(key), "ctid")
+    rows_found = f"(SELECT t.ctid AS at, k.* FROM {found}) AS c"
+    return f"UPDATE {table} AS t SET {changes} FROM {rows_found} WHERE t.ctid = c.at"
 
 
 def delete(table: str, key: Columns) -> str:
-    return f"DELETE FROM {table} AS t USING {rows('c', key)} WHERE {_same(key)}"
+    found = each(rows("k", key), table, "t", _same(key), "ctid")
+    return f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT t.ctid FROM {found}))"
 
 
 def _same(key: Columns) -> str:
-    return " AND ".join(f"t.{name} = c.{name}" for name in key)
+    return " AND ".join(f"{name} = k.{name}" for name in key)
 
 
 _MEMBER = {"workspace": "text", "resource": "text", "agent": "text"}
@@ -42,42 +54,42 @@ _AGENT_KEY = {"workspace": "text", "did": "text"}
 
 CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 KEYS = rows("k", _RESOURCE_KEY)
+_HERE = "workspace = k.workspace AND resource = k.name"
 # MATERIALIZED: what is due is found by its time alone. Few rows are, and the planner takes them for many.
 RESOURCES = f"""
 WITH due AS MATERIALIZED (
   SELECT workspace, name, last_token, due_at, contended FROM lease_resource WHERE due_at <= %s
 )
 SELECT r.workspace, r.name, r.last_token, r.due_at, r.contended
-  FROM {KEYS} JOIN lease_resource AS r ON r.workspace = k.workspace AND r.name = k.name
+  FROM {each(KEYS, "lease_resource", "r", "workspace = k.workspace AND name = k.name")}
 UNION
 SELECT * FROM due WHERE workspace = ANY(%s)
 """
 AGENTS = f"""
 SELECT a.workspace, a.did, a.score, a.releases, a.expiries
-  FROM {KEYS} JOIN lease_agent AS a ON a.workspace = k.workspace AND a.did = k.name
+  FROM {each(KEYS, "lease_agent", "a", "workspace = k.workspace AND did = k.name")}
 """
 TENANTS = "SELECT workspace, active, token_floor FROM lease_tenant WHERE workspace = ANY(%s)"
 LEASES = f"""
 SELECT l.workspace, l.resource, l.lease_id, l.agent, l.mode, l.token, l.acquired_at, l.expires_at
-  FROM {KEYS} JOIN lease_lease AS l ON l.workspace = k.workspace AND l.resource = k.name
- ORDER BY l.token
+  FROM {each(KEYS, "lease_lease", "l", _HERE)} ORDER BY l.token
 """
 WAITS = f"""
 SELECT w.workspace, w.resource, w.agent, w.mode, w.since, w.asked_at, w.offered_at
-  FROM {KEYS} JOIN lease_wait AS w ON w.workspace = k.workspace AND w.resource = k.name ORDER BY w.id
+  FROM {each(KEYS, "lease_wait", "w", _HERE)} ORDER BY w.id
 """
 REFUSALS = f"""
 SELECT f.workspace, f.resource, f.agent, f.mode, f.holder, f.at
-  FROM {KEYS} JOIN lease_refusal AS f ON f.workspace = k.workspace AND f.resource = k.name ORDER BY f.id
+  FROM {each(KEYS, "lease_refusal", "f", _HERE)} ORDER BY f.id
 """
 # Here an array a column: the planner takes those for few rows, as they are, and looks each up.
-REACH = """
+_OWN = each("reach AS k", "lease_wait", "own", "workspace = k.workspace AND agent = k.agent")
+REACH = f"""
 WITH RECURSIVE reach (workspace, agent) AS (
   SELECT * FROM unnest(%s::text[], %s::text[])
   UNION
   SELECT member.workspace::text, member.agent::text
-    FROM reach JOIN lease_wait AS own ON own.workspace = reach.workspace AND own.agent = reach.agent
-    CROSS JOIN LATERAL (
+    FROM {_OWN} CROSS JOIN LATERAL (
       SELECT workspace, agent FROM lease_lease
        WHERE workspace = own.workspace AND resource = own.resource
       UNION ALL
@@ -85,8 +97,7 @@ WITH RECURSIVE reach (workspace, agent) AS (
        WHERE workspace = own.workspace AND resource = own.resource
     ) AS member
 )
-SELECT DISTINCT own.workspace, own.resource
-  FROM reach JOIN lease_wait AS own ON own.workspace = reach.workspace AND own.agent = reach.agent
+SELECT DISTINCT own.workspace, own.resource FROM {_OWN}
 """
 
 ACTIVE_NAMES = " UNION ".join(
@@ -134,6 +145,24 @@ WRITE = {
     ),
     "outbox_delete": delete("lease_outbox", {"receipt_id": "text"}),
 }
+_IDLE = each(
+    KEYS,
+    "lease_resource",
+    "t",
+    "workspace = k.workspace AND name = k.name AND due_at IS NULL AND used_at < %s",
+    "ctid",
+)
+PURGE = f"""
+WITH gone AS (
+  DELETE FROM lease_resource WHERE ctid = ANY(ARRAY(SELECT t.ctid FROM {_IDLE})) RETURNING last_token
+), floor AS (
+  INSERT INTO lease_tenant (workspace, active, token_floor)
+  SELECT %s, 0, max(last_token) FROM gone HAVING count(*) > 0
+  ON CONFLICT (workspace) DO UPDATE
+  SET token_floor = greatest(lease_tenant.token_floor, excluded.token_floor)
+)
+SELECT count(*) FROM gone
+"""
 PULSE = (
     "INSERT INTO lease_pulse (process, at) VALUES (%s, %s)"
     " ON CONFLICT (process) DO UPDATE SET at = excluded.at"

@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
                         fields=("workspace", "resource", "token"), name="one_lease_per_token"
                     ),
                     models.UniqueConstraint(
-                        fields=("workspace", "agent", "resource"), name="one_lease_per_agent"
+                        fields=("agent", "workspace", "resource"), name="one_lease_per_agent"
                     ),
                     models.UniqueConstraint(
                         condition=models.Q(("mode", "exclusive")),
@@ -269,7 +269,7 @@ class Migration(migrations.Migration):
                 "verbose_name": "espera",
                 "verbose_name_plural": "esperas",
                 "db_table": "lease_wait",
-                "indexes": [models.Index(fields=["workspace", "agent", "resource"], name="wait_agent")],
+                "indexes": [models.Index(fields=["agent", "workspace", "resource"], name="wait_agent")],
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("workspace", "resource", "agent"), name="one_wait_per_agent"
