@@ -4,6 +4,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from coordination.problem_texts import PROBLEMS
+
 Texts = dict[str, Any]
 
 KEY: Texts = {
@@ -20,6 +22,15 @@ KEY: Texts = {
     ),
     "unable_insecure": _("Esta página no se sirve por HTTPS y el navegador no da claves."),
     "unable_no_ed25519": _("Este navegador no sabe firmar con Ed25519."),
+    "key_in_memory": _("este navegador no la puede guardar: dura lo que esta página"),
+    "key_in_library": _("firma una biblioteca, con la clave en memoria: dura lo que esta página"),
+    "key_export_stored": _(
+        "No se puede: el navegador la guarda sin dejar que nadie lea sus bytes, tampoco esta página."
+    ),
+    "key_export_memory": _("No se puede: el navegador no deja que nadie lea sus bytes, tampoco esta página."),
+    "key_export_library": _(
+        "No se puede desde aquí: la clave está en la memoria de la página y se va con ella."
+    ),
     "signs_as": _("Firma"),
     "add_agent": _("Añadir otro agente"),
     "agent_name": _("Agente {letter}"),
@@ -51,6 +62,12 @@ EDITOR: Texts = {
 }
 
 ANSWER: Texts = {
+    "clock_slow": _(
+        "El reloj de tu equipo va {off} atrasado. Se ha firmado con la hora del servidor; ponlo en hora."
+    ),
+    "clock_fast": _(
+        "El reloj de tu equipo va {off} adelantado. Se ha firmado con la hora del servidor; ponlo en hora."
+    ),
     "copy": _("Copiar"),
     "copied": _("Copiado"),
     "token": _("testigo {token}"),
@@ -121,6 +138,7 @@ RECEIPT: Texts = {
     "change_byte": _("Cambiar un byte"),
     "restore_byte": _("Devolver el byte a su sitio"),
     "download": _("Descargar"),
+    "open_in_verify": _("Abrir en Verificar"),
     "print": _("Imprimir"),
     "check_key": _("Clave publicada"),
     "check_key_ok": _("{kid} está en {url} y es la huella de esa clave."),
@@ -148,6 +166,29 @@ RECEIPT: Texts = {
     "auth_signature": _("su propia firma"),
     "auth_agent_key": _("la clave de API del agente"),
     "auth_workspace_key": _("la clave de API del espacio"),
+}
+
+VERIFY: Texts = {
+    "copy": ANSWER["copy"],
+    "copied": ANSWER["copied"],
+    "token": ANSWER["token"],
+    "given_empty": _("Pega un recibo o abre un fichero que lo tenga."),
+    "given_bad_json": _("Empieza como un JSON pero no se puede leer: quizá está cortado."),
+    "given_unsigned": _("Esa respuesta no trae recibo: aquella vez no se pudo firmar."),
+    "given_no_receipt": _("Ese JSON no tiene ningún recibo: falta receipt o jws."),
+    "given_not_one": _(
+        "Esto no es un recibo: un recibo son tres trozos de letras y cifras, separados por puntos."
+    ),
+    "given_cut_parts": _("El recibo está cortado: tiene tres partes separadas por puntos y aquí llegan {n}."),
+    "given_cut_end": _("El recibo está cortado: de la firma llegan {n} caracteres de {of}."),
+    "given_no_keys": _(
+        "No se ha podido llegar al servidor: sin sus claves publicadas no se puede comprobar."
+    ),
+    "given_other_issuer": _(
+        "Dice que lo emite {issuer}, que no es este servicio. Aquí no están sus claves, así que no se puede "
+        "dar por bueno ni por falso."
+    ),
+    "given_elsewhere": _("Verificarlo allí"),
 }
 
 BOARD: Texts = {
@@ -179,104 +220,6 @@ BOARD: Texts = {
     "event_lapsed": _("Pierde el puesto en"),
     "event_offered": _("Ofrecido"),
     "event_deadlock": _("Interbloqueo evitado en"),
-}
-
-
-def _problem(reason: str, what: Any, why: Any, mend: Any) -> Texts:
-    return {f"problem_{reason}": what, f"problem_{reason}_why": why, f"problem_{reason}_mend": mend}
-
-
-PROBLEMS: Texts = {
-    **_problem(
-        "malformed_json",
-        _("El JSON no se entiende."),
-        _("El servidor lo lee al pie de la letra: sin campos repetidos, sin NaN y en UTF-8."),
-        _("corrige lo que está marcado y lanza otra vez."),
-    ),
-    **_problem(
-        "invalid_request",
-        _("La petición no es válida."),
-        _("El JSON está bien escrito, pero falta algún campo o alguno no tiene la forma que debe."),
-        _("mira los campos marcados en el editor."),
-    ),
-    **_problem(
-        "actor_mismatch",
-        _("No puedes hablar por ese agente."),
-        _("La petición va firmada con tu clave, que solo puede nombrar a su propio DID."),
-        _("pon en actorDid el DID que firma."),
-    ),
-    **_problem(
-        "bad_signature",
-        _("La firma no se ha aceptado."),
-        _("O la petición cambió por el camino, o la hora de tu equipo está muy lejos de la del servidor."),
-        _("pon en hora el reloj, recarga la página y lanza otra vez."),
-    ),
-    **_problem(
-        "replayed",
-        _("Esta petición firmada ya se usó."),
-        _("Cada firma vale una sola vez, para que nadie pueda repetirla."),
-        _("lanza otra vez y se firmará de nuevo."),
-    ),
-    **_problem(
-        "unauthenticated",
-        _("El servidor no reconoce esta clave."),
-        _("La prueba a la que pertenecía ya no existe."),
-        _("olvida la clave y lanza: se creará otra."),
-    ),
-    **_problem(
-        "trial_exhausted",
-        _("Has usado todas las llamadas de prueba."),
-        _("Cada clave de prueba tiene un número fijo de llamadas; lo concedido sigue su plazo."),
-        _("con la beta no hay tope: pídenosla."),
-    ),
-    **_problem(
-        "trial_expired",
-        _("Tu clave de prueba ha caducado."),
-        _("Las claves de prueba duran unos días y no se alargan."),
-        _("olvídala y crea otra."),
-    ),
-    **_problem(
-        "rate_limited",
-        _("Has llegado a un límite."),
-        _("Hay topes de claves nuevas por dirección y de recursos por espacio de prueba."),
-        _("espera un poco o suelta algo de lo que tienes."),
-    ),
-    **_problem(
-        "authority_unavailable",
-        _("La autoridad no contesta."),
-        _("No ha podido guardar la decisión y, sin guardarla, no concede nada."),
-        _("espera un segundo y lanza otra vez."),
-    ),
-    **_problem(
-        "too_large",
-        _("La petición es demasiado grande."),
-        _("El cuerpo tiene un tamaño máximo."),
-        _("acórtala y lanza otra vez."),
-    ),
-    **_problem(
-        "unreachable",
-        _("No se ha podido llegar al servidor."),
-        _("O no hay red, o el servidor no está en marcha. No sabemos si la petición llegó."),
-        _("lanza otra vez: pedir lo que ya tienes solo lo renueva."),
-    ),
-    **_problem(
-        "unable_insecure",
-        _("El navegador no da claves a esta página."),
-        _("Solo lo hace en páginas servidas por HTTPS o desde este mismo equipo."),
-        _("abre la página por HTTPS, o usa curl con una clave de API."),
-    ),
-    **_problem(
-        "unable_no_ed25519",
-        _("Este navegador no sabe firmar con Ed25519."),
-        _("La clave no debe salir del navegador, así que firma él con WebCrypto, y aquí le falta Ed25519."),
-        _("actualízalo (Chrome 137, Firefox 129, Safari 17 o posteriores), o usa curl con una clave de API."),
-    ),
-    **_problem(
-        "unknown",
-        _("La respuesta no es la que esperábamos."),
-        _("El servidor ha contestado algo que esta página no conoce."),
-        _("mira la respuesta tal como llegó, aquí debajo."),
-    ),
 }
 
 ALL: Texts = {**KEY, **EDITOR, **ANSWER, **RECEIPT, **BOARD, **PROBLEMS}

@@ -146,6 +146,23 @@ def module_text(request: HttpRequest) -> HttpResponse:
     return HttpResponse(account_text(str(get_language())), content_type="text/markdown; charset=utf-8")
 
 
+# What js/verify.js imports.
+VERIFY_MODULES = tuple(
+    f"js/{name}.js"
+    for name in (
+        *("elements/short-did", "lib/bytes", "lib/did", "lib/dom", "lib/given", "lib/receipt", "lib/text"),
+        "parts/receipt-view",
+    )
+)
+
+
+@require_safe
+def verify(request: HttpRequest) -> HttpResponse:
+    """A receipt, checked in the browser with the published keys."""
+    context = {"texts": texts.RECEIPT | texts.VERIFY, "modules": VERIFY_MODULES}
+    return render(request, "verify.html", context)
+
+
 def mcp_clients() -> list[dict[str, str]]:
     """How clients are configured to use this service over MCP: name, place and configuration of each."""
     return [
@@ -169,6 +186,7 @@ urlpatterns = [
     path("", home, name="home"),
     path("modulo.md", module_text, name="module_text"),
     path("estilo/", gallery.gallery, name="gallery"),
+    path("verificar/", verify, name="verify"),
     path("textos/<slug:name>.json", words, name="part_texts"),
     path("", include("coordination.page.scenarios")),
 ]

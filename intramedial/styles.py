@@ -28,6 +28,11 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
         "pages/catalogue",
     ),
     "guide": (*EVERY_PAGE, "components/code", "components/telling", "pages/guide"),
+    "verify": (
+        *EVERY_PAGE,
+        *("components/code", "components/reading", "components/receipt", "components/track"),
+        "pages/verify",
+    ),
     "home": (
         *EVERY_PAGE,
         *("components/board", "components/code", "components/drawing", "components/reading"),

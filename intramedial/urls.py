@@ -17,7 +17,7 @@ handler500 = "intramedial.pages.server_error"
 def pages() -> list[crawlers.Page]:
     """The pages that are worth finding."""
     reasons = (("error", (entry.reason,)) for entry in article.reasons())
-    return [("home", ()), ("mcp", ()), ("errors", ()), *reasons]
+    return [("home", ()), ("verify", ()), ("mcp", ()), ("errors", ()), *reasons]
 
 
 urlpatterns = [

@@ -13,7 +13,7 @@ import { Live } from "./lib/live.js";
 import { scenarios } from "./module/scenarios.js";
 import { onSample } from "./module/samples.js";
 import { verify } from "./lib/receipt.js";
-import { t } from "./lib/text.js";
+import { duration, t } from "./lib/text.js";
 import { Refused, Trial } from "./lib/trial.js";
 
 const root = document.getElementById("lanzar");
@@ -69,11 +69,18 @@ async function attempt() {
     form.signed.show(answer.signed);
     return await show(answer);
   } catch (error) {
-    if (error instanceof Refused) return answers.problem(error.answer.body?.reason, error.answer);
+    if (error instanceof Refused) return refused(error);
     if (error instanceof Unable) return answers.problem(`unable_${error.reason}`);
     if (error instanceof Unreachable) return answers.problem("unreachable");
     throw error;
   }
+}
+
+function refused({ answer, beginning }) {
+  const reason = answer.body?.reason;
+  if (!beginning || reason !== "rate_limited") return answers.problem(reason, answer);
+  const seconds = Number(answer.headers.get("retry-after") ?? 3600);
+  return answers.problem("trials_limited", answer, { in: duration(Math.ceil(seconds / 60) * 60_000) });
 }
 
 async function show(answer) {

@@ -8,7 +8,7 @@ from django.utils.translation import override
 
 from coordination import part_texts, texts, views
 
-TEXTS = set(texts.ALL).union(*part_texts.PARTS.values())
+TEXTS = set(texts.ALL).union(texts.VERIFY, *part_texts.PARTS.values())
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = ROOT / "static" / "js"
 IMPORT = re.compile(r"""^import\s+(?:[^"']+\sfrom\s+)?["'](\.[^"']+)["']""", re.MULTILINE)
@@ -56,6 +56,18 @@ def test_every_check_of_a_receipt_has_words() -> None:
     checks = re.findall(r"""\bcheck\("(\w+)\"""", (SCRIPTS / "lib" / "receipt.js").read_text())
     assert set(checks) == {"key", "signature", "issuer", "request", "result"}
     assert {f"check_{check}{end}" for check in checks for end in ("", "_ok", "_bad")} <= set(texts.ALL)
+
+
+def test_every_fault_of_a_given_receipt_has_words() -> None:
+    faults = set(re.findall(r"""fault: "(\w+)\"""", (SCRIPTS / "lib" / "given.js").read_text()))
+    assert len(faults) == 7
+    assert {f"given_{fault}" for fault in faults} <= set(texts.VERIFY)
+
+
+def test_the_page_that_verifies_preloads_what_its_script_imports() -> None:
+    needed = imports(SCRIPTS / "verify.js") - {SCRIPTS / "verify.js"}
+    expected = sorted(f"js/{file.relative_to(SCRIPTS).as_posix()}" for file in needed)
+    assert sorted(views.VERIFY_MODULES) == expected
 
 
 def test_every_icon_is_in_the_sprite() -> None:

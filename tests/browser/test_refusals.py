@@ -1,6 +1,5 @@
 """What goes wrong says what, why and how to mend it, and mends it with one click where it can."""
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -82,14 +81,6 @@ def test_a_server_out_of_reach_is_said_and_tried_again(visit: Visit) -> None:
     lanzar.page.unroute("**/acp/**")
     lanzar.page.get_by_role("button", name="Lanzar otra vez").click()
     expect(lanzar.answer).to_contain_text("Renovado")
-
-
-def test_a_browser_without_ed25519_is_told(visit: Visit) -> None:
-    lanzar = Lanzar(visit())
-    lanzar.page.evaluate("() => void (crypto.subtle.generateKey = () => Promise.reject(new Error('no')))")
-    lanzar.page.keyboard.press("Control+Enter")
-    expect(lanzar.answer).to_contain_text("Este navegador no sabe firmar con Ed25519.")
-    expect(lanzar.key).to_contain_text(re.compile("Ed25519"))
 
 
 def test_a_clock_an_hour_slow_still_signs(visit: Visit) -> None:

@@ -32,6 +32,7 @@ export class AnswerView {
     const { receipt } = answer.body;
     this.#put(
       verdict(answer.body.ok, t(`out_${outcome}`), sentence),
+      clock(answer),
       times(answer, verification?.time),
       "receipt" in answer.body && !receipt && h("p", { class: "quiet" }, t("receipt_missing")),
       raw(answer),
@@ -41,19 +42,21 @@ export class AnswerView {
   }
 
   /** Shows a problem (RFC 9457) or one that never reached the server; gives the sentence that sums it up. */
-  problem(reason, answer = null) {
+  problem(reason, answer = null, values = {}) {
     const known = has(`problem_${reason}`) ? reason : "unknown";
     const what = t(`problem_${known}`);
     const mend = {
       actor_mismatch: "name_signer",
       trial_expired: "new_key",
       unreachable: "again",
+      unauthenticated: "new_key",
+      bad_signature: "again",
       authority_unavailable: "again",
       replayed: "again",
     }[reason];
     this.#put(
       verdict(false, what, t(`problem_${known}_why`), "cross"),
-      h("p", { class: "mend" }, h("b", {}, t("mend")), " ", t(`problem_${known}_mend`)),
+      h("p", { class: "mend" }, h("b", {}, t("mend")), " ", t(`problem_${known}_mend`, values)),
       mend &&
         h(
           "p",
@@ -65,17 +68,18 @@ export class AnswerView {
             t(`mend_${mend}`),
           ),
         ),
-      reason === "trial_exhausted" &&
+      ["trial_exhausted", "trials_limited"].includes(reason) &&
         h(
           "p",
           {},
           h("a", { class: "button", href: "mailto:preview@intramedial.com" }, icon("mail"), t("ask_beta")),
         ),
+      answer && clock(answer),
       answer && times(answer),
       answer?.body && raw(answer),
     );
     this.#putReceipt(null);
-    return `${what} ${t(`problem_${known}_mend`)}`;
+    return `${what} ${t(`problem_${known}_mend`, values)}`;
   }
 
   #putReceipt(view) {
@@ -142,6 +146,14 @@ const verdict = (ok, title, sentence, sign = ok ? "signal-go" : "signal-stop") =
     h("strong", {}, title),
     h("p", {}, sentence),
   );
+
+/** A clock that is minutes off is the visitor's to set, whatever came of the request. */
+function clock({ clockOff }) {
+  if (!clockOff) return null;
+  const step = Math.abs(clockOff) > 90_000 ? 60_000 : 1000;
+  const off = duration(Math.round(Math.abs(clockOff) / step) * step);
+  return h("p", { class: "clock-off" }, icon("pending"), ` ${t(clockOff > 0 ? "clock_slow" : "clock_fast", { off })}`);
+}
 
 function times({ status, times: { sign, network } }, verifying) {
   const steps = [

@@ -11,6 +11,7 @@ export class KeyStrip {
     this.trial = trial;
     this.words = part(root, "key-words");
     this.forget = part(root, "forget");
+    this.about = part(root, "about-key");
     this.forget.addEventListener("click", () => confirm(t("forget_confirm")) && onForget());
     trial.addEventListener("change", () => this.show());
     this.show();
@@ -19,7 +20,8 @@ export class KeyStrip {
   show() {
     const { state } = this.trial;
     this.root.dataset.state = state;
-    this.forget.hidden = !this.trial.identities.length || state === "creating";
+    this.forget.hidden = this.about.hidden = !this.trial.identities.length || state === "creating";
+    this.about.querySelector("p").textContent = t(`key_export_${this.trial.keeping}`);
     this.words.replaceChildren(...this.#say(state));
   }
 
@@ -37,6 +39,7 @@ export class KeyStrip {
     const parts = [t("key_label"), " ", did, " · ", left, ` · ${end}`];
     if (state === "exhausted")
       parts.push(" · ", h("a", { href: "mailto:preview@intramedial.com" }, t("ask_beta")));
+    if (this.trial.keeping !== "stored") parts.push(" · ", t(`key_in_${this.trial.keeping}`));
     return parts;
   }
 }

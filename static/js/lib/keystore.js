@@ -14,17 +14,31 @@ export class Unable extends Error {
   }
 }
 
-/** @returns {Promise<{did: string, privateKey: CryptoKey}>} */
+/**
+ * @returns {Promise<{did: string, privateKey?: CryptoKey, sign?: (bytes: Uint8Array) => Promise<Uint8Array>}>}
+ *   `sign` where a library signs instead of the browser: its key is in memory and nowhere else
+ */
 export async function makeKey() {
   if (!globalThis.crypto?.subtle) throw new Unable("insecure");
   let pair;
   try {
     pair = await crypto.subtle.generateKey("Ed25519", false, ["sign", "verify"]);
   } catch {
-    throw new Unable("no_ed25519");
+    return makeKeyWithLibrary();
   }
   const publicKey = new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey));
   return { did: didKey(publicKey), privateKey: pair.privateKey };
+}
+
+async function makeKeyWithLibrary() {
+  let key;
+  try {
+    const library = await import("../../dist/ed25519.js");
+    key = await library.makeKey();
+  } catch {
+    throw new Unable("no_ed25519");
+  }
+  return { did: didKey(key.publicKey), sign: key.sign };
 }
 
 const settled = (request) =>
@@ -35,6 +49,8 @@ const settled = (request) =>
 
 /** One record under the name `trial`. Where IndexedDB is shut (some private windows) it lives as long as the page. */
 export class KeyStore {
+  /** Whether what was saved last will be there on the next visit. */
+  kept = true;
   #memory = null;
   #database = null;
 
@@ -58,9 +74,11 @@ export class KeyStore {
   async save(record) {
     this.#memory = record;
     try {
+      // A function cannot be stored, and so neither can a key that a library signs with.
       await settled((await this.#store("readwrite")).put(record, "trial"));
+      this.kept = true;
     } catch {
-      // Kept in memory; nothing else is lost than the key at the end of the visit.
+      this.kept = false; // In memory; nothing else is lost than the key at the end of the visit.
     }
   }
 

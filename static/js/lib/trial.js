@@ -8,7 +8,7 @@ import { agentProof } from "./signing.js";
 
 const PREFIX = "/api/v1/trial";
 
-/** The service refused; `answer` is what it said. */
+/** The service refused; `answer` is what it said, `beginning`: to begin a trial. */
 export class Refused extends Error {
   constructor(answer) {
     super(answer.body?.reason ?? `status ${answer.status}`);
@@ -44,6 +44,12 @@ export class Trial extends EventTarget {
   /** The keys of this trial, the first one its own. */
   get identities() {
     return this.#record?.identities ?? [];
+  }
+
+  /** How long the key lasts: `stored`, or as long as the page: `memory`, `library` where a library signs. */
+  get keeping() {
+    if (this.identities.some(({ sign }) => sign)) return "library";
+    return this.#store.kept ? "stored" : "memory";
   }
 
   get callsLimit() {
@@ -84,9 +90,18 @@ export class Trial extends EventTarget {
       this.#problem = error.reason;
       throw error;
     }
-    const answer = await this.#post("/keys", { did: identity.did }, identity);
+    const answer = await this.#begin(identity);
     this.#record = { identities: [identity], ...figures(answer.body) };
     await this.#store.save(this.#record);
+  }
+
+  async #begin(identity) {
+    try {
+      return await this.#post("/keys", { did: identity.did }, identity);
+    } catch (error) {
+      if (error instanceof Refused) error.beginning = true;
+      throw error;
+    }
   }
 
   /** Another agent of the same trial, with a proof that its key is ours. */

@@ -5,8 +5,8 @@ import { h, icon } from "../lib/dom.js";
 import { instant, number, t } from "../lib/text.js";
 import { changeOneByte, decode, verify } from "../lib/receipt.js";
 
-/** The elements that show `receipt`; `first` is its verification, done already. */
-export function receiptView(receipt, expected, first) {
+/** The elements that show `receipt`; `first` is its verification, done already; `heading`: the tag of its title. */
+export function receiptView(receipt, expected, first, heading = "h3") {
   const verdict = h("div", { role: "status" });
   const checklist = h("ul", { class: "checklist", role: "list" });
   const facts = h("tbody");
@@ -24,7 +24,7 @@ export function receiptView(receipt, expected, first) {
     verdict.dataset.verified = String(ok);
     verdict.replaceChildren(
       icon(ok ? "check" : "cross"),
-      h("h4", {}, t(ok ? "verified" : "not_verified")),
+      h(heading === "h2" ? "h3" : "h4", {}, t(ok ? "verified" : "not_verified")),
       h("p", { class: "quiet" }, words),
     );
     checklist.replaceChildren(...checks.map(checkLine));
@@ -40,7 +40,7 @@ export function receiptView(receipt, expected, first) {
   show(first);
 
   return [
-    h("div", { class: "receipt-head" }, h("h3", {}, t("receipt")), h("code", {}, receipt.id)),
+    h("div", { class: "receipt-head" }, h(heading, {}, t("receipt")), h("code", {}, receipt.id)),
     h(
       "div",
       { class: "receipt-verdict" },
@@ -50,6 +50,7 @@ export function receiptView(receipt, expected, first) {
         { class: "receipt-actions" },
         change,
         download(receipt),
+        elsewhere(receipt),
         h("button", { type: "button", class: "button", onclick: () => print() }, t("print")),
       ),
     ),
@@ -129,6 +130,13 @@ function marked(text, genuine) {
   while (text.at(-1 - end) === genuine.at(-1 - end)) end += 1;
   const to = Math.max(from + 1, text.length - end);
   return [text.slice(0, from), h("mark", {}, text.slice(from, to)), text.slice(to)];
+}
+
+/** The same receipt on the page that verifies any; that page has no need of it. */
+function elsewhere(receipt) {
+  const { verify: page } = document.body.dataset;
+  if (location.pathname === page) return null;
+  return h("a", { class: "button", href: `${page}#${receipt.jws}` }, t("open_in_verify"));
 }
 
 function download(receipt) {

@@ -1,0 +1,86 @@
+// The page that verifies a receipt. It is given one by hand, by a file or by the part of the address after #, which
+// browsers keep to themselves; it asks the service for nothing but the published keys.
+
+import { h, icon, part } from "./lib/dom.js";
+import { found } from "./lib/given.js";
+import { verify } from "./lib/receipt.js";
+import { t } from "./lib/text.js";
+import { receiptView } from "./parts/receipt-view.js";
+
+const root = part(document, "verify");
+const issuer = root.dataset.baseUrl;
+const form = part(root, "form");
+const given = root.querySelector("#given");
+const view = part(root, "receipt");
+const note = part(root, "note");
+const link = part(root, "link");
+
+async function check() {
+  const { jws, answer, fault, values } = found(given.value);
+  part(root, "fault").textContent = fault ? t(`given_${fault}`, values) : "";
+  given.setAttribute("aria-invalid", String(Boolean(fault)));
+  note.hidden = view.hidden = link.hidden = true;
+  part(root, "empty").hidden = !fault;
+  if (fault) {
+    given.focus();
+    return;
+  }
+  const expected = { issuer, answer };
+  const verification = await verify(jws, expected);
+  const { claims, reached } = verification;
+  if (!reached) say("given_no_keys");
+  else if (claims && claims.iss !== issuer) say("given_other_issuer", { issuer: String(claims.iss) });
+  view.replaceChildren(...receiptView({ id: String(claims?.jti ?? ""), jws }, expected, verification, "h2"));
+  view.hidden = link.hidden = false;
+  link.dataset.url = `${location.origin}${location.pathname}#${jws}`;
+  part(root, "announcer").textContent = t(verification.ok ? "receipt_said_ok" : "receipt_said_bad");
+}
+
+/** Above the receipt: why the checks cannot be believed either way. */
+function say(key, values = {}) {
+  const own = /^https?:\/\/[\w.:[\]-]+$/.test(values.issuer ?? "");
+  const elsewhere = own && h("a", { href: `${values.issuer}/verificar/` }, t("given_elsewhere"));
+  note.replaceChildren(icon("cross", "is-stop"), ` ${t(key, values)} `, elsewhere || "");
+  note.hidden = false;
+}
+
+async function take(file) {
+  if (!file) return;
+  given.value = file.size > 1_000_000 ? "" : await file.text();
+  await check();
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  check();
+});
+given.addEventListener("paste", () => setTimeout(check));
+part(root, "file").addEventListener("change", ({ target }) => take(target.files[0]));
+form.addEventListener("dragover", (event) => {
+  event.preventDefault();
+  form.classList.add("is-over");
+});
+form.addEventListener("dragleave", () => form.classList.remove("is-over"));
+form.addEventListener("drop", (event) => {
+  form.classList.remove("is-over");
+  if (!event.dataTransfer.files.length) return;
+  event.preventDefault();
+  take(event.dataTransfer.files[0]);
+});
+link.addEventListener("click", async () => {
+  await navigator.clipboard?.writeText(link.dataset.url);
+  const words = link.textContent;
+  link.textContent = t("copied");
+  setTimeout(() => (link.textContent = words), 1500);
+});
+
+function fromAddress() {
+  const jws = decodeURIComponent(location.hash.slice(1));
+  if (!jws || jws === "content") return;
+  given.value = jws;
+  check();
+}
+
+addEventListener("hashchange", fromAddress);
+fromAddress();
+root.dataset.ready = "";

@@ -1,0 +1,116 @@
+"""The visitor's key in all its states: no Ed25519, nowhere to keep it, expired, one too many, a clock off."""
+
+import sqlite3
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.lanzar import Lanzar
+from tests.server import ServerProcess
+
+pytestmark = pytest.mark.browser
+Visit = Callable[..., Page]
+
+WITHOUT_ED25519 = """
+for (const name of ["generateKey", "importKey", "sign", "verify"]) {
+  const real = crypto.subtle[name].bind(crypto.subtle);
+  crypto.subtle[name] = (...given) =>
+    given.some((one) => one === "Ed25519" || one?.name === "Ed25519")
+      ? Promise.reject(new DOMException("no such algorithm", "NotSupportedError"))
+      : real(...given);
+}
+"""
+WITHOUT_STORAGE = "IDBFactory.prototype.open = () => { throw new DOMException('shut', 'SecurityError'); };"
+EXPIRE = "UPDATE workspaces_trial SET expires_at = '2020-01-01 00:00:00'"
+
+
+def changed(page: Page, script: str) -> Lanzar:
+    """The page as it is in a browser that lacks something."""
+    page.context.add_init_script(script)
+    page.reload()
+    return Lanzar(page)
+
+
+def test_a_browser_without_ed25519_signs_and_verifies_with_a_library(visit: Visit) -> None:
+    lanzar = changed(visit(), WITHOUT_ED25519)
+    loaded: list[str] = []
+    lanzar.page.on("request", lambda request: loaded.append(request.url))
+    assert lanzar.launch()["ok"] is True
+    expect(lanzar.receipt.get_by_role("status")).to_contain_text("Verificado")
+    assert [url for url in loaded if url.endswith("/static/dist/ed25519.js")]
+    expect(lanzar.key).to_contain_text("firma una biblioteca, con la clave en memoria")
+    lanzar.receipt.get_by_role("button", name="Cambiar un byte").click()
+    expect(lanzar.receipt.get_by_role("status")).to_contain_text("No verificado")
+    # Further agents are made and proven with it as well.
+    lanzar.add_agent()
+    assert lanzar.launch()["reason"] == "lease_held"
+    lanzar.page.reload()
+    expect(Lanzar(lanzar.page).key).to_contain_text("Sin clave")
+
+
+def test_without_the_library_it_is_said(visit: Visit) -> None:
+    page = visit(expect=("net::ERR_FAILED",))
+    page.route("**/static/dist/**", lambda route: route.abort())
+    lanzar = changed(page, WITHOUT_ED25519)
+    lanzar.page.keyboard.press("Control+Enter")
+    expect(lanzar.answer).to_contain_text("Este navegador no sabe firmar con Ed25519.")
+    expect(lanzar.key).to_contain_text("Ed25519")
+
+
+def test_a_key_that_cannot_be_kept_lasts_as_long_as_the_page(visit: Visit) -> None:
+    lanzar = changed(visit(), WITHOUT_STORAGE)
+    assert lanzar.launch()["ok"] is True
+    expect(lanzar.key).to_contain_text("este navegador no la puede guardar")
+    assert lanzar.launch()["lease"]["renewed"] is True
+    lanzar.page.reload()
+    expect(Lanzar(lanzar.page).key).to_contain_text("Sin clave")
+
+
+def test_why_it_cannot_be_exported_is_said(visit: Visit) -> None:
+    lanzar = Lanzar(visit())
+    lanzar.launch()
+    lanzar.key.get_by_text("¿Exportarla?").click()
+    expect(lanzar.key).to_contain_text(
+        "No se puede: el navegador la guarda sin dejar que nadie lea sus bytes"
+    )
+
+
+def test_an_expired_trial_is_said_and_begun_anew(
+    visit: Visit, live_server_process: Callable[..., ServerProcess]
+) -> None:
+    server = live_server_process(DATABASE_URL="")
+    lanzar = Lanzar(visit(origin=server.url))
+    holder = lanzar.launch()["lease"]["holder"]
+    with sqlite3.connect(server.data_dir / "default.sqlite3", timeout=10) as database:
+        assert database.execute(EXPIRE).rowcount == 1
+    assert lanzar.launch()["reason"] == "trial_expired"
+    expect(lanzar.answer).to_contain_text("Tu clave de prueba ha caducado.")
+    expect(lanzar.key).to_contain_text("caducada")
+    lanzar.answer.get_by_role("button", name="Olvidarla, crear otra y lanzar").click()
+    expect(lanzar.answer).to_contain_text("Concedido")
+    expect(lanzar.key).to_contain_text("34 de 35")
+    assert holder not in lanzar.text
+
+
+def test_one_trial_too_many_from_an_address_says_when_to_come_back(
+    visit: Visit, live_server_process: Callable[..., ServerProcess]
+) -> None:
+    server = live_server_process(INTRAMEDIAL_TRIALS_PER_HOUR="1")
+    assert Lanzar(visit(origin=server.url)).launch()["ok"] is True
+    lanzar = Lanzar(visit(origin=server.url))
+    lanzar.page.keyboard.press("Control+Enter")
+    expect(lanzar.answer).to_contain_text("Desde tu red se han creado ya las claves de prueba")
+    expect(lanzar.answer).to_contain_text("vuelve a lanzar dentro de")
+    expect(lanzar.answer.get_by_role("link", name="Pedir acceso a la beta")).to_be_visible()
+    expect(lanzar.key).to_contain_text("Sin clave")
+
+
+@pytest.mark.parametrize(("ms", "words"), [(-600_000, "10 min atrasado"), (7_500_000, "2 h adelantado")])
+def test_a_clock_that_is_off_is_said_and_does_no_harm(visit: Visit, ms: int, words: str) -> None:
+    lanzar = Lanzar(visit())
+    lanzar.page.evaluate("(ms) => { const now = Date.now; Date.now = () => now() + ms; }", ms)
+    lanzar.editor.focus()
+    lanzar.page.keyboard.press("Control+Enter")
+    expect(lanzar.receipt.get_by_role("status")).to_contain_text("Verificado")
+    expect(lanzar.answer).to_contain_text(f"El reloj de tu equipo va {words}")
