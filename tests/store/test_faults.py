@@ -10,7 +10,8 @@ from coordination.core.messages import Acquire, Granted, Held, Released
 from coordination.core.model import Mode
 from coordination.core.world import World
 from coordination.engines import StorageFault
-from tests.store.doors import Database, Door, Faulty, Time, until
+from coordination.store import Store
+from tests.store.doors import Database, Door, Faulty, SqliteDatabase, Time, until
 
 STAGES = ["begin", "load", "write", "commit", "answer"]
 
@@ -156,6 +157,28 @@ async def test_a_failure_after_the_commit_is_not_told_to_its_callers(
     monkeypatch.undo()
     assert isinstance(await door.release("did:a"), Released)
     door.stop()
+
+
+async def test_a_full_disk(sqlite_database: SqliteDatabase, time_: Time) -> None:
+    """Real this time: SQLite may take no more pages, until it may again."""
+    engine = sqlite_database.engine()
+    door = Door(engine)
+
+    def limit(store: Store, pages: int = 0) -> None:
+        [[now]] = store.engine._rows("PRAGMA page_count", [()])
+        store.engine._rows(f"PRAGMA max_page_count = {pages or now}", [()])
+
+    first = await door.acquire("did:a")
+    await door.run_with(limit)
+    heard = await door.together(*(door.acquire(f"did:{n}", f"lock:{n}") for n in range(300)))
+    assert {type(one) for one in heard} == {Unavailable}
+    assert isinstance(await door.release("did:a", lease_id=first.lease.lease_id), Released)
+    await door.run_with(lambda store: limit(store, 1_000_000))
+    assert (await door.acquire("did:b")).lease.token == 2
+    assert (await door.acquire("did:c", "lock:3")).lease.token == 1
+    door.stop()
+    assert sqlite_database.rows("PRAGMA integrity_check") == [("ok",)]
+    assert sqlite_database.rows("SELECT count(*) FROM lease_lease") == [(2,)]
 
 
 # --- what is at fault fails alone -----------------------------------------------------------------
