@@ -34,6 +34,8 @@ from typing import Any
 import orjson
 from channels.layers import BaseChannelLayer
 
+from .tasks import end
+
 logger = logging.getLogger(__name__)
 
 GROUP = "live"
@@ -116,9 +118,7 @@ class Broadcaster:
         """Send what is held and end."""
         task, self._task, self._loop = self._task, None, None
         if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await end(task)
             await self._send_held()
         self._wanted = ()
 

@@ -20,7 +20,7 @@ SKIPPED |= {".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
 
 PLATFORM = ("intramedial",)
 # Values: pure, so every side of the door may use them.
-VALUES = ("coordination.core", "coordination.ids", "coordination.wire")
+VALUES = ("coordination.core", "coordination.ids", "coordination.tasks", "coordination.wire")
 # What remembers.
 STORE = (
     *("coordination.clock", "coordination.engines", "coordination.models"),
@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "coordination/core/*": ("coordination.core",),
     "coordination/wire.py": VALUES,
     "coordination/ids.py": (),
+    "coordination/tasks.py": (),
     "coordination/texts.py": ("coordination.problem_texts",),
     "coordination/problem_texts.py": (),
     "coordination/part_texts.py": (),

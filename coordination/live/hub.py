@@ -20,6 +20,7 @@ from django.conf import settings
 
 from coordination import queries
 from coordination.broadcast import BEAT_S, GROUP, SEND_S, Broadcaster, broadcaster
+from coordination.tasks import end
 from intramedial.identity import watching
 from intramedial.identity.watching import Watcher
 from intramedial.problems import Problem
@@ -89,9 +90,7 @@ class Hub:
         """Send what is held, end the tasks and leave the group."""
         await self._voice.detach()
         for task in [*self._tasks, *(room.close() for room in self.rooms.values())]:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await end(task)
         with contextlib.suppress(Exception):
             async with asyncio.timeout(SEND_S):
                 await self._layer.group_discard(GROUP, self._channel)
@@ -151,9 +150,9 @@ class Hub:
                 unknown = Problem("authority_unavailable", "Whether you may watch is not known now.")
                 ended = {watcher: unknown for watcher, _ in watched.values()}
             confirmed_at = begun
-            for watcher, end in watched.values():
+            for watcher, let_go in watched.values():
                 if (problem := ended.get(watcher)) is not None:
-                    end(problem)
+                    let_go(problem)
 
     # --- listening -------------------------------------------------------------------------------
 

@@ -42,7 +42,9 @@ class DatabaseThreads:
         """
         future = asyncio.wrap_future(self.submit(_repeating(job) if repeatable else job))
         try:
-            return await asyncio.wait_for(future, ANSWER_WITHIN_S)
+            # Not wait_for: before Python 3.12 it may lose the cancellation of its caller.
+            async with asyncio.timeout(ANSWER_WITHIN_S):
+                return await future
         except (Error, TimeoutError) as error:
             logger.error("the database failed a look-up of credentials: %s: %s", type(error).__name__, error)
             raise Problem(
