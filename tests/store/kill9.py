@@ -132,7 +132,8 @@ class Client(threading.Thread):
                     self.stopping.wait(0.05)
 
     def step(self) -> None:
-        resource = self.choose.choice(RESOURCES)
+        own = list(self.mine) if self.choose.random() < 0.5 else []
+        resource = self.choose.choice(own or RESOURCES)
         grant = self.mine.get(resource)
         if grant is not None and self.choose.random() < 0.6:
             del self.mine[resource]
