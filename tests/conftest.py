@@ -30,6 +30,11 @@ def migrated_databases(django_db_blocker: Any) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(migrated_databases: None) -> None:
+    """In place of pytest-django's, which would put empty databases in memory under all later tests."""
+
+
 @pytest.fixture
 def workspace(migrated_databases: None) -> Any:
     """A fresh `Workspace`; its `ws_…` is `workspace.public_id`."""

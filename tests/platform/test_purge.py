@@ -1,3 +1,5 @@
+from django.contrib.auth import get_user_model
+
 """`purge`, beside a server and without one."""
 
 import io
@@ -49,10 +51,10 @@ def test_an_expired_trial_loses_its_workspace_and_stays_known():
     assert not TrialAgent.objects.filter(did="did:example:second").exists()
 
 
-def test_an_adopted_workspace_stays(django_user_model):
+def test_an_adopted_workspace_stays():
     adopted = trial("did:example:adopted", -timedelta(days=1))
     adopted.workspace.memberships.create(
-        user=django_user_model.objects.create_user("adopta@example.com"), role="owner"
+        user=get_user_model().objects.create_user("adopta@example.com"), role="owner"
     )
     provision.purge_trials()
     adopted.refresh_from_db()
