@@ -1,5 +1,3 @@
-from django.contrib.auth import get_user_model
-
 """`purge`, beside a server and without one."""
 
 import io
@@ -7,6 +5,7 @@ import json
 import urllib.request
 from datetime import timedelta
 
+from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.utils import timezone
 
