@@ -127,4 +127,50 @@ EDITOR: Texts = {
 
 SNIPPETS: Texts = {"mcp_then": _("Y después, la herramienta:")}
 
-PARTS: dict[str, Texts] = {"scenarios": SCENARIOS, "editor": EDITOR, "snippets": SNIPPETS}
+HISTORY: Texts = {
+    "hi_clear": _("Vaciar, menos lo fijado"),
+    "hi_empty": _("Aún no has lanzado nada. Lo que lances se guarda aquí, solo en este navegador."),
+    "hi_choose_two": {
+        "one": _("Una petición, solo en este navegador. Cuando haya más, marca dos para compararlas."),
+        "other": _("Las últimas {n}, solo en este navegador. Marca dos para compararlas."),
+    },
+    "hi_choose_one": _("Marca otra para compararlas."),
+    "hi_chosen": _("Comparadas, debajo."),
+    "hi_compare": _("Comparar {what}"),
+    "hi_pin": _("Fijar"),
+    "hi_unpin": _("Dejar de fijar"),
+    "hi_again": _("Repetir"),
+    "hi_comparison": _("Comparación"),
+    "hi_earlier": _("Antes"),
+    "hi_later": _("Después"),
+    "hi_when": _("Cuándo"),
+    "hi_operation": _("Operación"),
+    "hi_outcome": _("Resultado"),
+    "hi_took": _("Tiempo en total"),
+    "hi_request": _("Petición"),
+    "hi_answer": _("Respuesta"),
+    "hi_same": _("Iguales."),
+    "hi_only_earlier": _("solo antes"),
+    "hi_only_later": _("solo después"),
+}
+
+HELP: Texts = {
+    "help_title": _("Atajos de teclado"),
+    "help_launch": _("Lanzar, desde cualquier sitio"),
+    "help_leave": _("Salir del editor"),
+    "help_operation": _("Elegir la operación"),
+    "help_editor": _("Ir al editor"),
+    "help_answer": _("Ir a la respuesta"),
+    "help_history": _("Abrir el historial"),
+    "help_help": _("Esta ayuda"),
+    "help_single": _("Usar los atajos de una sola tecla"),
+    "help_close": _("Cerrar"),
+}
+
+PARTS: dict[str, Texts] = {
+    "scenarios": SCENARIOS,
+    "editor": EDITOR,
+    "snippets": SNIPPETS,
+    "history": HISTORY,
+    "help": HELP,
+}

@@ -62,6 +62,9 @@ EDITOR: Texts = {
 }
 
 ANSWER: Texts = {
+    "compare": _("Comparar con otra"),
+    "shared": _("Enlace copiado: lleva la petición, sin tu clave ni tu DID."),
+    "opened_shared": _("Petición compartida: se lanzará con tu propia clave."),
     "clock_slow": _(
         "El reloj de tu equipo va {off} atrasado. Se ha firmado con la hora del servidor; ponlo en hora."
     ),
@@ -73,7 +76,9 @@ ANSWER: Texts = {
     "token": _("testigo {token}"),
     "times": _("Tiempos"),
     "time_sign": _("firmar"),
-    "time_network": _("red y servidor"),
+    "time_network": _("red"),
+    "time_server": _("servidor"),
+    "time_both": _("red y servidor"),
     "time_verify": _("comprobar"),
     "answer_json": _("Cuerpo de la respuesta, en JSON"),
     "mend": _("Cómo arreglarlo:"),

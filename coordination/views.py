@@ -24,17 +24,18 @@ PREFIX = "/api/v1/acp/coordination"
 SAMPLE_RESOURCE = "lock:deploy/production"
 # The shape of a DID, for samples that a reader fills in.
 SAMPLE_DID = "did:key:z6Mk…"
+# An agent, for samples that run as they are pasted.
+SAMPLE_AGENT = "did:web:agents.example:ana"
 
 # What js/home.js imports, so that the browser fetches all of it at once; a test holds it to the imports.
 MODULES = tuple(
     f"js/{name}.js"
     for name in (
-        *("elements/countdown", "elements/json-editor", "elements/short-did", "elements/tabs"),
-        *("lanzar/answer", "lanzar/key-strip", "lanzar/operations", "lanzar/request", "lanzar/signed"),
-        *("lanzar/signers", "lanzar/ways"),
-        *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/http", "lib/json", "lib/keystore", "lib/live"),
-        *("lib/parts", "lib/picture", "lib/receipt", "lib/signing", "lib/text", "lib/trial"),
-        *("module/samples", "module/scenarios", "parts/board", "parts/receipt-view", "parts/sections"),
+        *("elements/json-editor", "elements/short-did", "elements/tabs"),
+        *("lanzar/extras", "lanzar/history", "lanzar/key-strip", "lanzar/operations", "lanzar/request"),
+        *("lanzar/share", "lanzar/shortcuts", "lanzar/signed", "lanzar/signers", "lanzar/ways"),
+        *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/http", "lib/json", "lib/keystore"),
+        *("lib/parts", "lib/signing", "lib/text", "lib/trial", "module/samples", "module/scenarios"),
     )
 )
 
@@ -91,11 +92,12 @@ def curl(operation: dict[str, Any]) -> str:
     """An operation's example as a command for a POSIX shell, with the API key of a workspace."""
     address = shlex.quote(settings.BASE_URL + operation["path"])
     key = '-H "Authorization: Bearer $INTRAMEDIAL_KEY"'
+    members = {name: value.replace(SAMPLE_DID, SAMPLE_AGENT) for name, value in operation["example"].items()}
     if operation["sends"] == "body":
-        body = shlex.quote(json.dumps(operation["example"], ensure_ascii=False, separators=(",", ":")))
+        body = shlex.quote(json.dumps(members, ensure_ascii=False, separators=(",", ":")))
         parts = [f"curl -sS {address}", key, "-H 'Content-Type: application/json'", f"-d {body}"]
     else:
-        query = [f"--data-urlencode {shlex.quote(f'{k}={v}')}" for k, v in operation["example"].items()]
+        query = [f"--data-urlencode {shlex.quote(f'{k}={v}')}" for k, v in members.items()]
         parts = [f"curl -sS -G -X {operation['method']} {address}", key, *query]
     return " \\\n  ".join(parts)
 

@@ -51,6 +51,11 @@ HEADERS: Json = {
         "description": "The id of this request, in the service's log too.",
         "schema": {"type": "string"},
     },
+    "Server-Timing": {
+        "description": "How long the service took, in ms (W3C Server Timing).",
+        "schema": {"type": "string"},
+        "example": "app;dur=1.27",
+    },
     "Retry-After": {"description": "Seconds to wait before asking again.", "schema": {"type": "string"}},
     "RateLimit-Policy": {
         "description": "Of a trial: its calls `q` in its whole time of `w` seconds (IETF draft).",
@@ -103,7 +108,7 @@ def _describe(described: Json, schemes: tuple[str, ...]) -> None:
         if status >= 400 and _is_problem(content):
             response["content"] = {PROBLEM: content.pop("application/json")}
             response["description"] = _reasons(status)
-        names = ["X-Request-Id"]
+        names = ["X-Request-Id", "Server-Timing"]
         if schemes:
             names += ["RateLimit-Policy", "RateLimit"] if status != 401 else ["WWW-Authenticate"]
         if status in (409, 429, 503):

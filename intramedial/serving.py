@@ -47,7 +47,7 @@ async def serve(scope: Message, send: Send, answer: Coroutine[Any, Any, Reply]) 
         reply = await answer
     except ClientGone:
         return
-    await _send(scope, send, reply, identifier)
+    await _send(scope, send, reply, identifier, started)
     access.add(identifier, scope["method"], scope["path"][:LOGGED_PATH], reply.status, started)
 
 
@@ -126,8 +126,14 @@ def _fixed_headers() -> Headers:
     return encoded(security.headers() | own)
 
 
-async def _send(scope: Message, send: Send, reply: Reply, identifier: str) -> None:
-    headers = [(b"x-request-id", identifier.encode()), *reply.headers, *_fixed_headers()]
+async def _send(scope: Message, send: Send, reply: Reply, identifier: str, started: float) -> None:
+    took = b"app;dur=%.2f" % ((time.monotonic() - started) * 1000)
+    headers = [
+        (b"x-request-id", identifier.encode()),
+        (b"server-timing", took),
+        *reply.headers,
+        *_fixed_headers(),
+    ]
     if reply.media_type:
         headers.append((b"content-type", reply.media_type))
         if reply.lines is None:

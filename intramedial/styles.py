@@ -41,6 +41,8 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
     ),
     # Of parts of the module page that are fetched when they are first used.
     "scenarios": ("components/scenarios",),
+    "history": ("components/history",),
+    "help": ("components/help",),
     "gallery": (
         *EVERY_PAGE,
         *("components/board", "components/code", "components/drawing", "components/reading"),

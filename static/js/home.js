@@ -1,30 +1,43 @@
-// The module page: Lanzar and the live board of the visitor's trial, put together.
+// The module page: Lanzar, what comes of it, and the scenarios, put together.
 
-import { AnswerView } from "./lanzar/answer.js";
-import { Board } from "./parts/board.js";
+import { Extras } from "./lanzar/extras.js";
 import { KeyStrip } from "./lanzar/key-strip.js";
 import { RequestForm } from "./lanzar/request.js";
 import { Signers } from "./lanzar/signers.js";
-import { shorten } from "./lib/did.js";
-import { part } from "./lib/dom.js";
+import { h, part } from "./lib/dom.js";
 import { send, Unreachable } from "./lib/http.js";
 import { Unable } from "./lib/keystore.js";
-import { Live } from "./lib/live.js";
-import { scenarios } from "./module/scenarios.js";
-import { onSample } from "./module/samples.js";
-import { verify } from "./lib/receipt.js";
-import { duration, t } from "./lib/text.js";
+import { t } from "./lib/text.js";
 import { Refused, Trial } from "./lib/trial.js";
+import { onSample } from "./module/samples.js";
+import { scenarios } from "./module/scenarios.js";
+
+const MOVES = ["pointermove", "pointerdown", "touchstart", "keydown", "wheel"];
 
 const root = document.getElementById("lanzar");
 const baseUrl = root.dataset.baseUrl;
 const announcer = part(root, "announcer");
+const announce = (words) => (announcer.textContent = words);
 
 const trial = new Trial(baseUrl);
-const live = new Live("/ws/prueba/", () => trial.ticket());
 const form = new RequestForm(part(root, "request"), baseUrl);
 const signers = new Signers(part(root, "signer"), trial, (did) => form.signAs(did));
-const answers = new AnswerView(part(root, "answer"), part(root, "receipt"), {
+const extras = new Extras(root, { form, trial, launch, announce });
+new KeyStrip(part(root, "key"), trial, forget);
+
+let fetching = null;
+let launching = false;
+
+/** What a launch is seen in, fetched at the first call. */
+function stage() {
+  fetching ??= import("./lanzar/stage.js").then(
+    ({ Stage }) => new Stage(root, { form, trial, signers, baseUrl, history: extras.history, mends }),
+  );
+  fetching.catch(() => (fetching = null));
+  return fetching;
+}
+
+const mends = {
   again: launch,
   name_signer() {
     form.nameSigner();
@@ -34,19 +47,16 @@ const answers = new AnswerView(part(root, "answer"), part(root, "receipt"), {
     await forget();
     launch();
   },
-});
-const board = new Board(part(root, "board"), live, (did) => signers.nameOf(did));
-new KeyStrip(part(root, "key"), trial, forget);
-
-let launching = false;
+  compare: () => extras.compare(),
+};
 
 async function launch() {
   if (launching) return;
   launching = true;
   form.busy(true);
   try {
-    announcer.textContent = "";
-    announcer.textContent = await attempt();
+    announce("");
+    announce(await attempt());
   } finally {
     launching = false;
     form.busy(false);
@@ -55,56 +65,48 @@ async function launch() {
 
 /** One launch, from the key to the verified receipt; gives what to announce. */
 async function attempt() {
+  if (!form.take()) return form.refusal;
+  const answer = part(root, "answer");
+  answer.setAttribute("aria-busy", "true");
+  // The key is made while what shows the answer is fetched.
+  const begun = begin();
+  begun.catch(() => {});
+  let shown;
   try {
-    if (!form.take()) return form.refusal;
-    answers.working();
-    if (!trial.identities.length) {
-      await trial.ensure();
-      signers.show();
-    }
-    live.start();
+    shown = await stage();
+  } catch {
+    answer.removeAttribute("aria-busy");
+    const words = `${t("problem_unreachable")} ${t("problem_unreachable_mend")}`;
+    part(answer, "answer-body").replaceChildren(h("p", {}, words));
+    return words;
+  }
+  try {
+    await begun;
+    shown.live.start();
     // Only now does the JSON name the visitor's DID.
-    const answer = await send(baseUrl, form.take(), signers.chosen);
-    trial.note(answer);
-    form.signed.show(answer.signed);
-    return await show(answer);
+    const came = await send(baseUrl, form.take(), signers.chosen);
+    trial.note(came);
+    form.signed.show(came.signed);
+    return await shown.show(came);
   } catch (error) {
-    if (error instanceof Refused) return refused(error);
-    if (error instanceof Unable) return answers.problem(`unable_${error.reason}`);
-    if (error instanceof Unreachable) return answers.problem("unreachable");
+    if (error instanceof Refused) return shown.refused(error);
+    if (error instanceof Unable) return shown.answers.problem(`unable_${error.reason}`);
+    if (error instanceof Unreachable) return shown.answers.problem("unreachable");
     throw error;
   }
 }
 
-function refused({ answer, beginning }) {
-  const reason = answer.body?.reason;
-  if (!beginning || reason !== "rate_limited") return answers.problem(reason, answer);
-  const seconds = Number(answer.headers.get("retry-after") ?? 3600);
-  return answers.problem("trials_limited", answer, { in: duration(Math.ceil(seconds / 60) * 60_000) });
-}
-
-async function show(answer) {
-  const { body } = answer;
-  if (!body || body.type) {
-    if (body?.errors) form.markRefused(body.errors);
-    return answers.problem(body?.reason, answer);
-  }
-  const expected = { issuer: baseUrl, kid: body.receipt?.kid, digest: answer.signed.digest, answer: body };
-  const start = performance.now();
-  const verification = body.receipt && (await verify(body.receipt.jws, expected));
-  if (verification) verification.time = performance.now() - start;
-  const names = (did) => signers.nameOf(did, "agent_in_words") || shorten(did);
-  const said = answers.show(answer, { operation: form.operation, expected, names }, verification);
-  return verification ? `${said} ${t(verification.ok ? "receipt_said_ok" : "receipt_said_bad")}` : said;
+async function begin() {
+  if (trial.identities.length) return;
+  await trial.ensure();
+  signers.show();
 }
 
 async function forget() {
-  live.stop();
+  (await stage()).clear();
   await trial.forget();
   form.signAsNobody();
   signers.show();
-  answers.clear();
-  board.clear();
 }
 
 onSample(({ operation, members, agent }) => {
@@ -117,12 +119,15 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   launch();
 });
-
-scenarios(part(document, "scenarios"), { trial, live, signers, baseUrl });
+for (const move of MOVES) addEventListener(move, stage, { once: true, passive: true });
+scenarios(part(document, "scenarios"), async () => ({ trial, signers, baseUrl, live: (await stage()).live }));
 
 await trial.load();
 if (trial.identities.length) {
   signers.show();
-  if (trial.state === "active" || trial.state === "exhausted") live.start();
+  const shown = await stage();
+  if (trial.state === "active" || trial.state === "exhausted") shown.live.start();
 }
+extras.openShared();
+addEventListener("hashchange", () => extras.openShared());
 root.dataset.ready = "";

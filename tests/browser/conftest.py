@@ -40,6 +40,13 @@ class Watched:
     requested: list[str] = field(default_factory=list)
 
 
+def chromium() -> str:
+    """Where Chromium is, as the system has it."""
+    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    assert path, f"none of {', '.join(NAMES)} is installed (Debian: apt-get install chromium)"
+    return path
+
+
 @pytest.fixture(scope="package")
 def served(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """One server for all browser tests; each visitor has a trial of their own in it."""
@@ -59,10 +66,8 @@ def browser() -> Iterator[Browser]:
     Not for the whole session: as long as it is open, Playwright's event loop runs in this thread, and neither
     asynchronous tests nor Django's synchronous calls may.
     """
-    path = next((found for name in NAMES if (found := shutil.which(name))), None)
-    assert path, f"none of {', '.join(NAMES)} is installed (Debian: apt-get install chromium)"
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        launched = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         yield launched
         launched.close()
 

@@ -64,6 +64,17 @@ def test_every_way_of_every_operation_runs_as_pasted(
             assert re.search(r"it\\?'s", said), said
 
 
+def test_without_javascript_the_samples_run_as_pasted(
+    visit: Visit, served: ServerProcess, tmp_path: Path
+) -> None:
+    samples = visit(java_script_enabled=False).locator(".without-js pre").all_text_contents()
+    assert len(samples) == len(OPERATIONS)
+    for text in samples:
+        done = run(text, "curl", served, tmp_path)
+        assert re.search(r'"ok": ?(true|false)', done.stdout), done.stdout
+        assert '"reason":"invalid_request"' not in done.stdout, done.stdout
+
+
 def test_they_follow_the_editor_before_it_is_sent(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     for way in RUN:

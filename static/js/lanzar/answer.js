@@ -1,9 +1,8 @@
 // The right side: what the authority said, in words and as it came, how long it took, and the receipt.
 
 import { h, icon, part } from "../lib/dom.js";
-import { shorten } from "../lib/did.js";
-import { pretty } from "../lib/json.js";
 import { clockTime, duration, has, number, t } from "../lib/text.js";
+import { jsonView } from "../parts/json-view.js";
 import { receiptView } from "../parts/receipt-view.js";
 
 export class AnswerView {
@@ -29,6 +28,7 @@ export class AnswerView {
   show(answer, context, verification) {
     const outcome = outcomeOf(answer, context.operation);
     const sentence = this.#sentence(answer.body, outcome, context);
+    this.title = t(`out_${outcome}`);
     const { receipt } = answer.body;
     this.#put(
       verdict(answer.body.ok, t(`out_${outcome}`), sentence),
@@ -36,6 +36,7 @@ export class AnswerView {
       times(answer, verification?.time),
       "receipt" in answer.body && !receipt && h("p", { class: "quiet" }, t("receipt_missing")),
       raw(answer),
+      this.#further(),
     );
     this.#putReceipt(receipt && receiptView(receipt, context.expected, verification));
     return `${t(`out_${outcome}`)}. ${sentence}`;
@@ -45,6 +46,7 @@ export class AnswerView {
   problem(reason, answer = null, values = {}) {
     const known = has(`problem_${reason}`) ? reason : "unknown";
     const what = t(`problem_${known}`);
+    this.title = what;
     const mend = {
       actor_mismatch: "name_signer",
       trial_expired: "new_key",
@@ -80,6 +82,11 @@ export class AnswerView {
     );
     this.#putReceipt(null);
     return `${what} ${t(`problem_${known}_mend`, values)}`;
+  }
+
+  #further() {
+    const compare = h("button", { type: "button", class: "link-button", onclick: this.mends.compare }, t("compare"));
+    return h("p", { class: "answer-further" }, compare);
   }
 
   #putReceipt(view) {
@@ -155,10 +162,10 @@ function clock({ clockOff }) {
   return h("p", { class: "clock-off" }, icon("pending"), ` ${t(clockOff > 0 ? "clock_slow" : "clock_fast", { off })}`);
 }
 
-function times({ status, times: { sign, network } }, verifying) {
+function times({ status, times: { sign, network, server } }, verifying) {
   const steps = [
     [sign, t("time_sign")],
-    [network, t("time_network")],
+    ...(server === undefined ? [[network, t("time_both")]] : [[network, t("time_network")], [server, t("time_server")]]),
     ...(verifying === undefined ? [] : [[verifying, t("time_verify")]]),
   ];
   return h(
@@ -169,31 +176,16 @@ function times({ status, times: { sign, network } }, verifying) {
   );
 }
 
-/** The body as it came; its receipt is folded, since it is shown below, and DIDs are shortened. Copying gives all. */
+/** The body as it came; its receipt begins folded, since it is shown below. Copying gives all. */
 function raw({ body }) {
-  const shown = body.receipt ? { ...body, receipt: {} } : body;
-  const text = pretty(JSON.parse(JSON.stringify(shown, shortDids))).replace(/"receipt": {}\n}$/, '"receipt": { … }\n}');
   return h(
     "div",
-    { class: "code wraps" },
-    h("pre", { tabindex: "0", "data-part": "answer-json", "aria-label": t("answer_json") }, inked(text)),
+    { class: "code wraps", tabindex: "0", role: "group", "aria-label": t("answer_json"), "data-part": "answer-json" },
+    jsonView(body, body.receipt ? ["receipt"] : []),
     h("copy-button", {
       "data-label": t("copy"),
       "data-done": t("copied"),
       "data-copy": JSON.stringify(body, null, 2),
     }),
   );
-}
-
-const shortDids = (_, value) =>
-  typeof value === "string" && value.startsWith("did:") ? shorten(value, 15, 6) : value;
-
-/** Names and punctuation set back, values in full ink. */
-function inked(text) {
-  return text.split(/("(?:[^"\\]|\\.)*":?|[{}[\],](?=[\s,\]}]|$))/).map((piece, index) => {
-    if (index % 2 === 0) return piece;
-    if (!piece.startsWith('"')) return h("span", { class: "p" }, piece);
-    if (piece.endsWith('":')) return h("span", { class: "k" }, piece);
-    return piece;
-  });
 }

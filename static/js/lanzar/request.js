@@ -80,6 +80,21 @@ export class RequestForm extends EventTarget {
     this.editor.focus({ preventScroll: true });
   }
 
+  /** Shows a text that was written elsewhere; where it names the example's agent, the signer takes their place. */
+  openText(name, text, note) {
+    this.choose(name);
+    this.editor.value = text.replaceAll(PLACEHOLDER, this.#did ?? PLACEHOLDER);
+    if (note) part(this.root, "operation-words").textContent = note;
+  }
+
+  /** Chooses the n-th operation, from 1. */
+  chooseNth(number) {
+    const name = Object.keys(operations)[number - 1];
+    if (!name) return;
+    this.choose(name);
+    this.root.querySelector(`input[value="${name}"]`).focus();
+  }
+
   /** Signs as `did` from now on: puts it where the JSON still names the placeholder or the agent before. */
   signAs(did) {
     const before = this.#did ?? PLACEHOLDER;

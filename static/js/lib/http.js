@@ -13,7 +13,7 @@ const CLOCK_OFF_MS = 25_000;
  * @param {string} baseUrl public origin of the service, which is what gets signed
  * @param {{method: string, path: string, body?: string}} request
  * @param {{did: string, privateKey: CryptoKey}} identity
- * @returns {Promise<{status, headers, body, signed, sent, clockOff, times: {sign: number, network: number}}>}
+ * @returns {Promise<{status, headers, body, signed, sent, clockOff, times: {sign: number, network: number, server?: number}}>}
  *   `body` parsed JSON or null; `clockOff`: how many ms this machine's clock is behind the server's, if it matters
  */
 export async function send(baseUrl, request, identity) {
@@ -62,8 +62,11 @@ async function open(baseUrl, { method, path, body }, identity) {
 
 async function read(opened) {
   const text = await reaching(opened.response.text());
-  const network = performance.now() - opened.sentAt;
-  return { ...opened, body: parse(text), times: { ...opened.times, network } };
+  const both = performance.now() - opened.sentAt;
+  // What the service says it took (Server-Timing); the rest is the way there and back.
+  const server = Number(/(?:^|,)\s*app;dur=([\d.]+)/.exec(opened.headers.get("server-timing") ?? "")?.[1]);
+  const times = Number.isFinite(server) ? { network: Math.max(0, both - server), server } : { network: both };
+  return { ...opened, body: parse(text), times: { ...opened.times, ...times } };
 }
 
 async function* lines(response) {

@@ -4,15 +4,16 @@ import { part } from "../lib/dom.js";
 import { furnish } from "../lib/parts.js";
 import { data } from "../lib/text.js";
 
-/** @param {{trial, live, signers, baseUrl}} page what the stories are played with */
+/** @param {() => Promise<{trial, live, signers, baseUrl}>} page what the stories are played with */
 export function scenarios(root, page) {
   const stage = part(root, "story");
   const programs = Object.fromEntries(data("scenarios").map(({ id, exports }) => [id, exports]));
   const chosen = () => root.querySelector('input[name="scenario"]:checked').value;
 
   async function show() {
-    const [{ show }] = await Promise.all([import("../scenarios/scenarios.js"), furnish("scenarios")]);
-    show(stage, chosen(), page, programs);
+    const needed = [import("../scenarios/scenarios.js"), page(), furnish("scenarios")];
+    const [{ show }, played] = await Promise.all(needed);
+    show(stage, chosen(), played, programs);
     root.dataset.ready = "";
   }
 

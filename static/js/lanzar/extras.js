@@ -1,0 +1,80 @@
+// What Lanzar has besides launching: the history, links to a request, help. Each is fetched when it is first used.
+
+import { part } from "../lib/dom.js";
+import { furnish } from "../lib/parts.js";
+import { number, t } from "../lib/text.js";
+import { History } from "./history.js";
+import { link, opened } from "./share.js";
+import { onShortcut } from "./shortcuts.js";
+
+export class Extras {
+  history = new History();
+  #view = null;
+
+  /** @param {{form, trial, launch: () => void, announce: (words: string) => void}} page */
+  constructor(root, { form, trial, launch, announce }) {
+    Object.assign(this, { root, form, launch });
+    this.section = part(root, "history");
+    this.section.addEventListener("toggle", () => this.section.open && this.#show());
+    this.history.addEventListener("change", () => this.#count());
+    this.#count();
+    part(root, "share").addEventListener("click", async ({ currentTarget: button }) => {
+      const own = trial.identities.map(({ did }) => did);
+      await navigator.clipboard?.writeText(link(form.operation, form.editor.value, own));
+      announce(t("shared"));
+      const words = button.textContent;
+      button.textContent = t("copied");
+      setTimeout(() => (button.textContent = words), 1500);
+    });
+    part(root, "help").addEventListener("click", () => this.#help());
+    onShortcut({
+      operation: (key) => form.chooseNth(Number(key)),
+      editor: () => form.editor.focus(),
+      answer: () => root.querySelector("#answer-title").focus(),
+      history: () => this.openHistory(),
+      help: () => this.#help(),
+    });
+  }
+
+  /** Opens the request that the page's address holds, if it holds one. */
+  openShared() {
+    const shared = opened(location.hash);
+    if (!shared) return;
+    this.form.openText(shared.operation, shared.text, t("opened_shared"));
+    this.root.scrollIntoView();
+    this.form.button.focus({ preventScroll: true });
+  }
+
+  async openHistory() {
+    this.section.open = true;
+    // At once: whoever has moved on by the time the list is there keeps the focus.
+    this.section.querySelector("summary").focus();
+    await this.#show();
+    this.section.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Holds the run just made against another. */
+  async compare() {
+    await this.openHistory();
+    this.#view.chooseNewest();
+  }
+
+  async #show() {
+    const [{ HistoryView }] = await Promise.all([import("./history-view.js"), furnish("history")]);
+    this.#view ??= new HistoryView(part(this.root, "history-body"), this.history, {
+      again: ({ operation, text }) => {
+        this.form.openText(operation, text, "");
+        this.launch();
+      },
+    });
+  }
+
+  async #help() {
+    const [{ help }] = await Promise.all([import("./help.js"), furnish("help")]);
+    help(/Mac|iPhone|iPad/.test(navigator.platform));
+  }
+
+  #count() {
+    part(this.root, "history-count").textContent = number(this.history.entries.length);
+  }
+}

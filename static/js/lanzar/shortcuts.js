@@ -1,0 +1,43 @@
+// Shortcuts of a single key; not while somebody writes, and not for those who have shut them off.
+
+const KEY = "shortcuts";
+
+/** In the order in which they are listed: what does `id`, which keys, how they are shown. */
+export const SHORTCUTS = [
+  { id: "operation", keys: ["1", "2", "3", "4"], shown: "1 – 4" },
+  { id: "editor", keys: ["e"], shown: "E" },
+  { id: "answer", keys: ["r"], shown: "R" },
+  { id: "history", keys: ["h"], shown: "H" },
+  { id: "help", keys: ["?"], shown: "?" },
+];
+
+export const singleKeys = {
+  get on() {
+    try {
+      return localStorage.getItem(KEY) !== "off";
+    } catch {
+      return true;
+    }
+  },
+  set on(on) {
+    try {
+      if (on) localStorage.removeItem(KEY);
+      else localStorage.setItem(KEY, "off");
+    } catch {
+      // They stay as they are.
+    }
+  },
+};
+
+/** @param {Record<string, (key: string) => void>} actions by the shortcut's id */
+export function onShortcut(actions) {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const [target] = event.composedPath();
+    if (target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select, dialog, [contenteditable=true]")) return;
+    const shortcut = SHORTCUTS.find(({ keys }) => keys.includes(event.key.toLowerCase()));
+    if (!shortcut || !singleKeys.on) return;
+    event.preventDefault();
+    actions[shortcut.id](event.key);
+  });
+}
