@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import OperationalError, connections
-from django.db.models import Max
+from django.db.models import Count, Max
 
 from coordination import authority, clock, outbox
 from coordination.core.messages import Acquire, Granted, Release
@@ -52,8 +52,8 @@ class Reader:
         """The workspace's entries by receipt id, all indexes of the ledger having no gaps."""
 
         def read() -> Leaves:
-            last = Entry.objects.aggregate(last=Max("index"))["last"]
-            assert Entry.objects.count() == (0 if last is None else last + 1)
+            found = Entry.objects.aggregate(last=Max("index"), many=Count("index"))
+            assert found["many"] == (0 if found["last"] is None else found["last"] + 1)
             return dict(Entry.objects.filter(workspace=self.workspace).values_list("receipt_id", "leaf"))
 
         return await self.threads.run(read)
