@@ -92,7 +92,7 @@ SCENARIOS: Texts = {
     "sc_stampede_one_call_seen": _("De {before} a {after}."),
     "sc_stampede_fifty": _("Preguntan los cincuenta."),
     "sc_stampede_fifty_seen": _("{n} han preguntado."),
-    "sc_stampede_eight": _("En la cola hay como mucho ocho."),
+    "sc_stampede_eight": _("En la cola hay como mucho {queue}."),
     "sc_stampede_none_twice": _("Los cincuenta lo tienen, y ninguno dos veces."),
     "sc_stampede_rises": _("El testigo sube una vez por concesión."),
     "sc_stampede_rises_seen": "{after} > {before}",

@@ -60,6 +60,7 @@ def limits() -> dict[str, int]:
         "stampedeCapMs": settings.STAMPEDE_CAP_MS,
         "trialAgents": settings.TRIAL_AGENTS,
         "bodyLimit": settings.BODY_LIMIT,
+        "queueLimit": settings.QUEUE_LIMIT,
     }
 
 

@@ -1,9 +1,19 @@
 """The module page as a visitor uses it."""
 
 import json
+import sqlite3
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
+
+from tests.server import ServerProcess
+
+
+def change_trial(server: ServerProcess, did: str, what: str) -> None:
+    """Set columns of the trial that `did` began, as time or use would: `calls_used = 32`."""
+    with sqlite3.connect(server.data_dir / "default.sqlite3", timeout=20) as database:
+        changed = database.execute(f"UPDATE workspaces_trial SET {what} WHERE did = ?", (did,))
+        assert changed.rowcount == 1
 
 
 class Lanzar:

@@ -1,12 +1,11 @@
 """The visitor's key in all its states: no Ed25519, nowhere to keep it, expired, one too many, a clock off."""
 
-import sqlite3
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.lanzar import Lanzar
+from tests.browser.lanzar import Lanzar, change_trial
 from tests.server import ServerProcess
 
 pytestmark = pytest.mark.browser
@@ -22,7 +21,6 @@ for (const name of ["generateKey", "importKey", "sign", "verify"]) {
 }
 """
 WITHOUT_STORAGE = "IDBFactory.prototype.open = () => { throw new DOMException('shut', 'SecurityError'); };"
-EXPIRE = "UPDATE workspaces_trial SET expires_at = '2020-01-01 00:00:00'"
 
 
 def changed(page: Page, script: str) -> Lanzar:
@@ -76,14 +74,10 @@ def test_why_it_cannot_be_exported_is_said(visit: Visit) -> None:
     )
 
 
-def test_an_expired_trial_is_said_and_begun_anew(
-    visit: Visit, live_server_process: Callable[..., ServerProcess]
-) -> None:
-    server = live_server_process(DATABASE_URL="")
-    lanzar = Lanzar(visit(origin=server.url))
+def test_an_expired_trial_is_said_and_begun_anew(visit: Visit, served: ServerProcess) -> None:
+    lanzar = Lanzar(visit())
     holder = lanzar.launch()["lease"]["holder"]
-    with sqlite3.connect(server.data_dir / "default.sqlite3", timeout=10) as database:
-        assert database.execute(EXPIRE).rowcount == 1
+    change_trial(served, holder, "expires_at = '2020-01-01 00:00:00'")
     assert lanzar.launch()["reason"] == "trial_expired"
     expect(lanzar.answer).to_contain_text("Tu clave de prueba ha caducado.")
     expect(lanzar.key).to_contain_text("caducada")

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from coordination.page.scenarios import FILES, STORIES
+from tests.browser.lanzar import Lanzar, change_trial
 from tests.browser.test_pages import violations
 from tests.server import ServerProcess
 
@@ -132,23 +133,19 @@ def test_what_stops_a_story_is_said(visit: Visit, quick: ServerProcess) -> None:
     expect(scenarios.main).to_have_text("Otra vez")
 
 
-def test_too_few_calls_are_said_before_they_are_spent(
-    visit: Visit, live_server_process: Callable[..., ServerProcess]
-) -> None:
-    server = live_server_process(INTRAMEDIAL_TRIAL_CALLS="3")
-    page = visit(origin=server.url)
-    page.locator("#lanzar[data-ready]").wait_for()
-    page.keyboard.press("Control+Enter")
-    expect(page.locator('[data-part="answer"]')).to_contain_text("Concedido")
-    scenarios = Scenarios(page)
+def test_too_few_calls_are_said_before_they_are_spent(visit: Visit, quick: ServerProcess) -> None:
+    lanzar = Lanzar(visit(origin=quick.url))
+    did = lanzar.launch()["lease"]["holder"]
+    change_trial(quick, did, "calls_used = 32")
+    lanzar.launch()
+    scenarios = Scenarios(lanzar.page)
     expect(scenarios.root).to_contain_text("Cuesta 5 llamadas y te quedan 2.")
     expect(scenarios.main).to_be_disabled()
 
 
-@pytest.mark.parametrize("theme", ("light", "dark"))
-@pytest.mark.parametrize("width", (360, 1600))
+@pytest.mark.parametrize(("width", "theme"), [(360, "dark"), (1600, "light")])
 def test_axe_finds_nothing_and_nothing_is_too_wide(
-    visit: Visit, quick: ServerProcess, theme: str, width: int
+    visit: Visit, quick: ServerProcess, width: int, theme: str
 ) -> None:
     page = visit(origin=quick.url, color_scheme=theme, viewport={"width": width, "height": 900})
     scenarios = Scenarios(page)

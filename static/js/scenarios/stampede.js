@@ -4,8 +4,10 @@
 import { Refused } from "../lib/trial.js";
 import { serverNow } from "../lib/clock.js";
 import { stream } from "../lib/http.js";
+import { data } from "../lib/text.js";
 
 const PATH = "/api/v1/acp/coordination/scenarios/stampede";
+const { queueLimit } = data("limits");
 const RESOURCE = "file:reports/2026-01.csv";
 
 export class StampedeRun {
@@ -83,7 +85,7 @@ export class StampedeRun {
   }
 
   #told(agent, { queued, stampede }) {
-    if (stampede.admitted > 8) this.check("eight", false);
+    if (stampede.admitted > queueLimit) this.check("eight", false);
     const waits = this.#queue.some((wait) => wait.agent === agent);
     if (queued && !waits) this.#queue.push({ agent, actorDid: this.agents[agent - 1], resource: RESOURCE });
     this.crowd.set(agent, queued ? "queued" : "told", stampede.waitMs);

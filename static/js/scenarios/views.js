@@ -3,9 +3,10 @@
 import "../elements/short-did.js";
 import { h, icon } from "../lib/dom.js";
 import { byResource } from "../lib/picture.js";
-import { duration, number, t } from "../lib/text.js";
+import { data, duration, number, t } from "../lib/text.js";
 import { Sections } from "../parts/sections.js";
 
+const { queueLimit } = data("limits");
 const letter = (index) => String.fromCharCode(65 + index);
 
 /** What must hold: pending until it is seen, then ticked or crossed out. */
@@ -47,7 +48,7 @@ export class Checks {
       h(
         "span",
         { class: "what" },
-        t(`sc_${this.story}_${id}`),
+        t(`sc_${this.story}_${id}`, { queue: number(queueLimit) }),
         h("span", { class: "visually-hidden" }, `: ${t(word)}`),
       ),
       seen ? h("span", { class: "why" }, t(`sc_${this.story}_${id}_seen`, numbers)) : "",
