@@ -171,6 +171,7 @@ RECEIPT: Texts = {
     "auth_signature": _("su propia firma"),
     "auth_agent_key": _("la clave de API del agente"),
     "auth_workspace_key": _("la clave de API del espacio"),
+    "auth_scenario": _("nadie: el servidor lo llevaba en una estampida"),
 }
 
 VERIFY: Texts = {

@@ -139,6 +139,31 @@ def test_an_answer_that_is_not_what_was_signed(visit: Visit, body: dict[str, Any
     assert verify.failed() == ["result"]
 
 
+@pytest.mark.parametrize(
+    ("claims", "words", "unsaid"),
+    [
+        ({"auth": "scenario"}, "el servidor lo llevaba en una estampida", "la clave de API"),
+        (
+            {
+                "auth": None,
+                "event": "coordination.expire",
+                "result": {"ok": True, "expired": {"fencingToken": 7}},
+            },
+            "testigo 7",
+            "Identificado por",
+        ),
+    ],
+)
+def test_what_a_receipt_says_is_read_whatever_it_is_of(
+    visit: Visit, body: dict[str, Any], claims: dict[str, Any], words: str, unsaid: str
+) -> None:
+    verify = Verify(visit("/verificar/"))
+    verify.check(forged(body["receipt"]["jws"], **claims))
+    expect(verify.verdict).to_contain_text("No verificado")
+    expect(verify.receipt.locator(".facts")).to_contain_text(words)
+    expect(verify.receipt.locator(".facts")).not_to_contain_text(unsaid)
+
+
 def test_another_issuers_receipt_is_neither_good_nor_false(visit: Visit, body: dict[str, Any]) -> None:
     verify = Verify(visit("/verificar/"))
     verify.check(forged(body["receipt"]["jws"], iss="https://other.example"))

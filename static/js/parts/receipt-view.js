@@ -91,7 +91,7 @@ function rows(claims, genuine) {
     ["fact_outcome", ({ event, outcome }) => `${event} → ${outcome}`, "code"],
     ["fact_token", ({ result }) => tokenOf(result), "staff"],
     ["fact_agent", ({ sub }) => sub, "did"],
-    ["fact_auth", ({ auth }) => t(`auth_${auth}`)],
+    ["fact_auth", ({ auth }) => auth && t(`auth_${auth}`)], // what ran out, nobody asked for
     ["fact_issued", ({ iat }) => (Number.isFinite(iat) ? instant(iat * 1000) : String(iat))],
     ["fact_request", ({ request }) => request?.digest, "code"],
     ["fact_issuer", ({ iss }) => iss, "code"],
@@ -119,7 +119,8 @@ function formed(value, form) {
   return String(value);
 }
 
-const tokenOf = (result) => result?.lease?.fencingToken ?? result?.released?.fencingToken;
+/** Of a lease granted, given back, or run out: whatever the answer calls it. */
+const tokenOf = (result) => Object.values(result ?? {}).find((part) => part?.fencingToken)?.fencingToken;
 
 /** The text, with what differs from the genuine one marked. */
 function marked(text, genuine) {
