@@ -26,7 +26,8 @@ async def published(caller):
 
 def with_pyjwt(receipt, keys):
     key = jwt.PyJWKSet.from_dict(keys)[receipt["kid"]]
-    return jwt.decode(receipt["jws"], key, algorithms=["EdDSA"])
+    # The authority's clock is the test's, and may be ahead of the one that PyJWT reads.
+    return jwt.decode(receipt["jws"], key, algorithms=["EdDSA"], options={"verify_iat": False})
 
 
 def with_joserfc(receipt, keys):
