@@ -1,6 +1,6 @@
 """The same scripts through the bare core, SQLite and PostgreSQL come to the same.
 
-`SCRIPTS=10000 pytest tests/store/test_engines.py` runs that many generated scripts instead of 300, and
+`SCRIPTS=10000 pytest tests/store/test_engines.py` runs that many generated scripts instead of 100, and
 `SEED=…` begins with another one. A script that fails is printed as text that `parse` reads.
 """
 
@@ -26,7 +26,7 @@ from tests.scripts.language import BareCore, Result, Script, batches, picture, p
 
 from .doors import Database
 
-COUNT = int(os.environ.get("SCRIPTS", "300"))
+COUNT = int(os.environ.get("SCRIPTS", "100"))
 SEED = int(os.environ.get("SEED", "0"))
 
 NOBODY: Any = (None, None)  # waits for these answers
