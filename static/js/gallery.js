@@ -22,20 +22,23 @@ function answers(root, show) {
 
 function keys(root) {
   const identities = [{ did }];
-  const figures = { identities, callsLeft: 31, callsLimit: 35, expiresAt: soon(150 * HOUR) };
+  const figures = { identities, callsLeft: 31, callsLimit: 35, expiresAt: soon(150 * HOUR), keeping: "stored" };
   const trials = [
-    { state: "none", identities: [] },
-    { state: "creating", identities: [] },
+    { state: "none", identities: [], keeping: "stored" },
+    { state: "creating", identities: [], keeping: "stored" },
     { state: "active", ...figures },
+    { state: "active", ...figures, keeping: "memory" },
+    { state: "active", ...figures, keeping: "library" },
     { state: "exhausted", ...figures, callsLeft: 0 },
     { state: "expired", ...figures },
-    { state: "unable", identities: [], problem: "no_ed25519" },
+    { state: "unable", identities: [], keeping: "stored", problem: "no_ed25519" },
   ];
   for (const trial of trials) {
     const strip = h(
       "div",
       { class: "key-strip" },
       h("p", { "data-part": "key-words" }),
+      h("details", { class: "key-about", "data-part": "about-key" }, h("summary", {}, "¿Exportarla?"), h("p")),
       h("button", { type: "button", class: "link-button", "data-part": "forget" }, "Olvidar la clave"),
     );
     root.append(strip);
