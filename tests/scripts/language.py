@@ -23,7 +23,7 @@ from itertools import groupby, pairwise
 from typing import Any, Protocol
 
 from coordination.core.decide import decide
-from coordination.core.messages import Acquire, Command, Event, GiveBack, Outcome, Release, Withdraw
+from coordination.core.messages import Acquire, Command, GiveBack, Outcome, Release, Withdraw
 from coordination.core.model import Mode, Resource, Rules
 from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
@@ -159,13 +159,6 @@ def plain(value: Any) -> Any:
     return value.partition("@")[0] if isinstance(value, str) else value
 
 
-def told(events: Iterable[Event]) -> tuple[dict[str, Any], ...]:
-    """Events as plain values, in time order. What happens to different resources at one instant has no order,
-    nor have the scores that an agent passes through when several of its leases end at once."""
-    ordered = sorted(events, key=lambda event: (event.at, event.resource))
-    return tuple({**plain(event), "trust": event.trust is not None} for event in ordered)
-
-
 def picture(world: World) -> dict[str, Any]:
     """All that a settled world has to say: resources that are or were used, agents, deadlock pairs."""
     return {
@@ -207,7 +200,11 @@ class BareCore:
     def run(self, script: Script, batch: int = 1) -> Result:
         world = World.of(script.rules)
         outcomes = [outcome for _, _, outcome in play(world, script, batch)]
-        return Result(tuple(plain(outcome) for outcome in outcomes), told(world.events), picture(world))
+        return Result(
+            tuple(plain(outcome) for outcome in outcomes),
+            tuple(plain(event) for event in world.events),
+            picture(world),
+        )
 
 
 def play(world: World, script: Script, batch: int = 1) -> Iterable[tuple[int, Command, Outcome]]:

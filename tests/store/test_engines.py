@@ -22,7 +22,7 @@ from coordination.engines import Engine
 from coordination.store import Store
 from tests.scripts.generate import CHORUS, generate
 from tests.scripts.handwritten import SCRIPTS
-from tests.scripts.language import BareCore, Result, Script, batches, picture, plain, told
+from tests.scripts.language import BareCore, Result, Script, batches, picture, plain
 
 from .doors import Database
 
@@ -97,7 +97,8 @@ class StoreEngine:
         steps = part.script.steps
         with store.reading(lambda: steps[-1].at_ms if steps else 0) as transaction:
             world = transaction.look(name, {step.resource for step in steps}, {step.agent for step in steps})
-            return Result(tuple(part.outcomes), told(part.events), picture(world))
+            events = tuple(plain(event) for event in part.events)
+            return Result(tuple(part.outcomes), events, picture(world))
 
 
 WAYS = {
