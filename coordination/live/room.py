@@ -102,6 +102,7 @@ class Room:
         self._latest = ""  # the latest instant that was told
         self._deadlocks: list[Json] = []
         self._deadlocks_read_at = 0.0
+        self._deadlocks_differ = False  # some sockets know them of a snapshot that others were not sent
         self._watch_deadlocks_until = 0.0
         self._opened_at = self._loop.time()
         self._task = self._loop.create_task(self._run(), name=f"live-room-{workspace}")
@@ -215,7 +216,6 @@ class Room:
         # However many come and go, one workspace's snapshots take only a part of the time of who reads them.
         self._read_again_at = self._loop.time() + 3 * (self._loop.time() - begun)
         self._latest = picture["serverTime"]
-        self._note_deadlocks(picture["deadlocks"])
         if self._feed.deaf:
             picture["delayed"] = True
         message = Message.of("snapshot", picture)
@@ -224,6 +224,12 @@ class Room:
             await asyncio.to_thread(message.after.compress)
         present = sockets & (self.live | self.waiting)
         self._send(message, present, whole=True)
+        self._deadlocks_differ = not self.live <= present and (
+            self._deadlocks_differ or picture["deadlocks"] != self._deadlocks
+        )
+        if self._deadlocks_differ:
+            self._wake.set()
+        self._note_deadlocks(picture["deadlocks"])
         self.live |= present
         self.waiting -= present
 
@@ -246,13 +252,15 @@ class Room:
         unseen = "queued" in kinds and now < self._opened_at + self._pace.remembered_s
         if "deadlock" in kinds or unseen:
             self._watch_deadlocks_until = now + self._pace.remembered_s
-        if not self._watching_deadlocks():
+        if not (self._watching_deadlocks() or self._deadlocks_differ):
             return None
-        if "deadlock" not in kinds and now < self._deadlocks_read_at + self._pace.deadlocks_s:
+        fresh = "deadlock" in kinds or self._deadlocks_differ
+        if not fresh and now < self._deadlocks_read_at + self._pace.deadlocks_s:
             return None
-        before = self._deadlocks
+        before, differ = self._deadlocks, self._deadlocks_differ
         self._note_deadlocks((await self._read(self._feed.deadlocks))["deadlocks"])
-        return None if self._deadlocks == before else self._deadlocks
+        self._deadlocks_differ = False
+        return self._deadlocks if differ or self._deadlocks != before else None
 
     def _watching_deadlocks(self) -> bool:
         return bool(self._deadlocks) or self._loop.time() < self._watch_deadlocks_until

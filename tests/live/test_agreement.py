@@ -1,6 +1,7 @@
 """The board and `GET wait` never disagree: whatever happens, whenever a client comes."""
 
 import asyncio
+import contextlib
 import random
 from collections.abc import AsyncIterator
 from typing import Any
@@ -85,9 +86,13 @@ async def test_boards_show_what_is(time: Time, workspace: Workspace, api_key: st
             await authority.get().tick()
         if chance.random() < 0.1:
             await asyncio.sleep(chance.random() * 0.1)
-    await asyncio.sleep(2)  # for the last message, and the last look at deadlocks
-
     picture = await queries.picture(name)
+    with contextlib.suppress(TimeoutError):  # what is compared below says it better
+        async with asyncio.timeout(PATIENCE_S):
+            while any(board.deadlocks != picture["deadlocks"] for board in boards):
+                await asyncio.sleep(0.05)
+    await asyncio.sleep(1)  # for the last message
+
     trust = (await queries.snapshot(name))["trust"]
     assert picture["holders"] or picture["queue"]
     for board, watcher in zip(boards, watchers, strict=True):

@@ -67,3 +67,28 @@ def test_what_happens_while_deadlocks_are_read_is_told(leap: asyncio.Runner) -> 
         await process.hub.stop()
 
     leap.run(scenario())
+
+
+def test_deadlocks_of_a_newcomers_snapshot_are_told_to_those_that_watch_already(leap: asyncio.Runner) -> None:
+    """They change without an event; a snapshot for one may be the first to show it."""
+
+    async def scenario() -> None:
+        world = World()
+        world.deadlocks = [DEADLOCK]
+        process = Process(world)
+        await process.hub.ready.wait()
+        client = process.client()
+        await asyncio.sleep(1.2)
+        assert client.messages[0]["deadlocks"] == [DEADLOCK]
+        world.deadlocks = []
+        late = process.client()
+        await asyncio.sleep(0.1)
+        assert late.messages[0]["deadlocks"] == []
+        await asyncio.sleep(1)
+        assert [message["deadlocks"] for message in client.messages if "deadlocks" in message] == [
+            [DEADLOCK],
+            [],
+        ]
+        await process.hub.stop()
+
+    leap.run(scenario())
