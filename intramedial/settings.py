@@ -200,6 +200,7 @@ CSRF_FAILURE_VIEW = "intramedial.pages.forbidden_csrf"
 INSTALLED_APPS = [
     "intramedial.apps.PlatformConfig",
     "intramedial.accounts",
+    "intramedial.audit",
     "intramedial.workspaces",
     "intramedial.ledger",
     "coordination",

@@ -1,0 +1,1 @@
+"""Who did what, when and from where: a record that is only ever added to."""

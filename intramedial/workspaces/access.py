@@ -1,0 +1,64 @@
+"""Who may open a page of a workspace: a member with the role it takes. To all others it does not exist."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+
+from intramedial.workspaces.models import Membership
+
+Role = Membership.Role
+RANKS = {Role.VIEWER: 0, Role.MEMBER: 1, Role.OWNER: 2}
+
+View = Callable[..., HttpResponse]
+
+
+def membership_of(request: HttpRequest, public_id: str) -> Membership:
+    """The membership of who asks. Http404 for a workspace that is unknown or not theirs."""
+    found = (
+        Membership.objects.select_related("workspace", "user")
+        .filter(workspace__public_id=public_id, user=request.user.pk)
+        .first()
+    )
+    if found is None:
+        raise Http404("no such workspace, or not yours")
+    return found
+
+
+def at_least(membership: Membership, role: Role) -> bool:
+    """Whether a member may do what takes that role."""
+    return RANKS[Role(membership.role)] >= RANKS[role]
+
+
+def workspace_page(least: Role = Role.VIEWER) -> Callable[[View], View]:
+    """For a view `(request, membership, …)` at an address with `<str:workspace>`, the `ws_…`.
+
+    Without a session: to the log-in and back. Not a member: 404. Too small a role: 403.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, workspace: str, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return redirect_to_login(request.get_full_path(), reverse("account_login"))
+            membership = membership_of(request, workspace)
+            if not at_least(membership, least):
+                raise PermissionDenied
+            return view(request, membership, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+def context(membership: Membership) -> dict[str, Any]:
+    """What every page of a workspace gives its template: workspace, membership, may (member, owner)."""
+    return {
+        "workspace": membership.workspace,
+        "membership": membership,
+        "may": {"member": at_least(membership, Role.MEMBER), "owner": at_least(membership, Role.OWNER)},
+    }

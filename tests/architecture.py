@@ -1,0 +1,121 @@
+"""The tables that `test_tidy.py` holds the code to: who imports whom, and who reads a clock."""
+
+PLATFORM = ("intramedial",)
+# Values: pure, so every side of the door may use them.
+VALUES = ("coordination.core", "coordination.ids", "coordination.tasks", "coordination.wire")
+# What remembers.
+STORE = (
+    *("coordination.clock", "coordination.engines", "coordination.models"),
+    *("coordination.opening", "coordination.rows", "coordination.store", "coordination.transaction"),
+)
+# The one door, and the parts of it.
+AUTHORITY = (
+    *("coordination.alarm", "coordination.asks", "coordination.authority", "coordination.batch"),
+    *("coordination.broadcast", "coordination.door", "coordination.housekeeping"),
+    *("coordination.inbox", "coordination.outbox"),
+)
+# What a shell sees of all that.
+DOOR = (*VALUES, "coordination.authority", "coordination.queries")
+# What pages need besides.
+PAGES = (*DOOR, "coordination.page", "coordination.texts", *PLATFORM)
+# What pages need besides.
+PAGES = (*DOOR, "coordination.page", "coordination.texts", *PLATFORM)
+
+# The first pattern that matches a file says what of the project it may import. The standard library and other
+# people's packages are everybody's, but for the core's.
+MAY_IMPORT = {
+    "coordination/core/*": ("coordination.core",),
+    "coordination/wire.py": VALUES,
+    "coordination/ids.py": (),
+    "coordination/tasks.py": (),
+    "coordination/texts.py": ("coordination.problem_texts",),
+    "coordination/problem_texts.py": (),
+    "coordination/part_texts.py": (),
+    "coordination/apps.py": (),
+    "coordination/migrations/*": ("coordination.models",),
+    "coordination/clock.py": (),
+    "coordination/models.py": (),
+    "coordination/opening.py": (*VALUES, *STORE),
+    "coordination/engines/*": (*VALUES, *STORE),
+    "coordination/rows.py": (*VALUES, *STORE),
+    "coordination/store.py": (*VALUES, *STORE),
+    "coordination/transaction.py": (*VALUES, *STORE),
+    "coordination/queries.py": (*VALUES, *STORE),
+    **{
+        f"coordination/{part.removeprefix('coordination.')}.py": (
+            *VALUES,
+            *STORE,
+            *AUTHORITY,
+            "intramedial.receipts",
+            "intramedial.ledger",
+        )
+        for part in AUTHORITY
+    },
+    # Shells: never models or store, never one another.
+    "coordination/examples.py": (),
+    "coordination/schemas.py": (*VALUES, "coordination.examples", *PLATFORM),
+    "coordination/deciding.py": (*DOOR, *PLATFORM),
+    "coordination/api.py": (*DOOR, "coordination.deciding", "coordination.schemas", *PLATFORM),
+    "coordination/mcp/*": (
+        *DOOR,
+        *("coordination.deciding", "coordination.mcp", "coordination.schemas"),
+        *PLATFORM,
+    ),
+    "coordination/live/*": (*DOOR, "coordination.broadcast", "coordination.live", *PLATFORM),
+    "coordination/consumers.py": (*DOOR, "coordination.live", *PLATFORM),
+    "coordination/views.py": (
+        *DOOR,
+        *("coordination.page", "coordination.part_texts", "coordination.texts"),
+        *PLATFORM,
+    ),
+    # What the pages say is read from the core, the shapes and the table of what is served.
+    "coordination/page/*": (
+        *DOOR,
+        *("coordination.mcp", "coordination.page", "coordination.schemas", "coordination.texts"),
+        *PLATFORM,
+    ),
+    "coordination/scenarios.py": (*DOOR, "coordination.schemas", *PLATFORM),
+    "coordination/management/commands/*": (*DOOR, *PLATFORM),
+    # Pages of a workspace: its live board; its agents, receipts and usage.
+    "coordination/boards/*": (*PAGES, "coordination.boards"),
+    "coordination/records/*": (*PAGES, "coordination.records"),
+    "coordination/admin.py": ("coordination.models", "coordination.authority", *PLATFORM),
+    # The platform knows no module, but for the files that mount it.
+    "intramedial/urls.py": (
+        *("coordination.boards", "coordination.page", "coordination.records", "coordination.views"),
+        *PLATFORM,
+    ),
+    "intramedial/asgi.py": (*DOOR, "coordination.consumers", "coordination.mcp", *PLATFORM),
+    "intramedial/api.py": (*DOOR, "coordination.api", "coordination.scenarios", *PLATFORM),
+    "intramedial/*": PLATFORM,
+    "manage.py": (),
+    # A program of its own, for other machines.
+    "static/cli/intramedial.py": (),
+}
+
+# Where a clock is read, and why. The core takes `now` as an argument.
+MAY_READ_CLOCKS = {
+    "coordination/clock.py": "the authority's one clock",
+    "coordination/ids.py": "ids rise with time",
+    "coordination/management/commands/purge.py": "what has expired",
+    "intramedial/access_log.py": "how long a request took",
+    "intramedial/accounts/admin.py": "when a password was revoked",
+    "intramedial/accounts/models.py": "when a row was made",
+    "intramedial/audit/models.py": "when an entry was made",
+    "intramedial/identity/auth.py": "signatures and keys that expire",
+    "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
+    "intramedial/health.py": "how long a check is believed",
+    "intramedial/identity/watching.py": "sessions, keys and trials that expire",
+    "intramedial/lean.py": "what is left of a trial",
+    "intramedial/ledger/log.py": "when an entry was appended",
+    "intramedial/ledger/models.py": "when an entry was appended",
+    "intramedial/logs.py": "how long a request took",
+    "intramedial/serving.py": "how long a request took",
+    "intramedial/receipts/signing.py": "from when a key signs, and how long the key files are believed",
+    "intramedial/workspaces/admin.py": "keys that expire and are revoked",
+    "intramedial/workspaces/models.py": "when a row was made",
+    "intramedial/workspaces/provision.py": "keys and trials that expire",
+    "intramedial/workspaces/tickets.py": "tickets that expire",
+    "intramedial/workspaces/trials.py": "trials that expire",
+    "intramedial/workspaces/trials_api.py": "what is left of a trial, and proofs that age",
+}
