@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from .model import Lease, Mode
@@ -92,9 +92,8 @@ class Held:
     reason: Reason = Reason.LEASE_HELD
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One agent of a cycle and the resource it waits for."""
+class Step(NamedTuple):
+    """One agent of a cycle and the resource it waits for. A cycle may have ten thousand."""
 
     agent: str
     waits_for: str

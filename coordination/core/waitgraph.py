@@ -12,9 +12,6 @@ from .messages import Step
 from .model import Mode, Resource, Wait
 from .world import Edge, World
 
-# How an agent was reached: from whom, and through which resource that one waits.
-_Came = dict[str, tuple[str, str]]
-
 
 def ahead(resource: Resource, agent: str, mode: Mode) -> tuple[Wait, ...]:
     """The waiters in front of `agent`, were it to ask for `mode` now; all of them if it is not queued."""
@@ -49,27 +46,16 @@ def is_free(resource: Resource, agent: str, mode: Mode) -> bool:
 
 
 def edges(world: World, agent: str) -> Sequence[Edge]:
-    """`(the agent waited for, the resource waited for)`, one for each edge that leaves `agent`."""
-    names = world.waiting.get(agent)
-    if names is None:
-        return ()
-    if len(names) == 1:
-        (name,) = names
-        return _edges_of(world, world.resources[name])[agent]
-    return [edge for resource, _ in world.waits_of(agent) for edge in _edges_of(world, resource)[agent]]
-
-
-def _edges_of(world: World, resource: Resource) -> dict[str, tuple[Edge, ...]]:
-    """The edges of each waiter of a resource; worked out once as long as the resource stays what it is."""
-    name = resource.name
-    known = world.edges.get(name)
-    if known is None or known[0] is not resource:
-        found = {
-            wait.agent: tuple((blocker, name) for blocker in blockers(resource, wait.agent, wait.mode))
-            for wait in resource.queue
-        }
-        known = world.edges[name] = (resource, found)
-    return known[1]
+    """`(the agent waited for, the resource waited for)`, one for each edge that leaves `agent`; worked out
+    once, as long as what it waits for stays what it is."""
+    known = world.edges.get(agent)
+    if known is None:
+        known = world.edges[agent] = tuple(
+            (blocker, resource.name)
+            for resource, wait in world.waits_of(agent)
+            for blocker in blockers(resource, agent, wait.mode)
+        )
+    return known
 
 
 def find_cycle(world: World, resource: Resource, agent: str, mode: Mode) -> tuple[Step, ...]:
@@ -98,25 +84,29 @@ def cycle_through(world: World, resource: Resource, agent: str, blocker: str) ->
 
 def _walk(world: World, sources: list[str], target: str) -> tuple[Step, ...]:
     """The shortest chain of waits from one of `sources` to `target`, one step an agent; empty if none."""
-    came: _Came = dict.fromkeys(sources, ("", ""))
+    came = dict.fromkeys(sources, "")  # who was reached from whom
+    through: dict[str, str] = {}  # and by which resource
     frontier = list(came)
+    remembered = world.edges.get
     for agent in frontier:  # grows as it is walked: breadth first
-        for neighbour, through in edges(world, agent):
-            if neighbour == target:
-                return _chain(came, agent, through)
+        for neighbour, resource in remembered(agent) or edges(world, agent):
             if neighbour not in came:
-                came[neighbour] = (agent, through)
+                came[neighbour] = agent
+                through[neighbour] = resource
+                if neighbour == target:
+                    return _chain(came, through, target)
                 frontier.append(neighbour)
     return ()
 
 
-def _chain(came: _Came, last: str, through: str) -> tuple[Step, ...]:
-    chain = [Step(last, through)]
-    agent, waits_for = came[last]
-    while agent:
-        chain.append(Step(agent, waits_for))
-        agent, waits_for = came[agent]
-    return tuple(reversed(chain))
+def _chain(came: dict[str, str], through: dict[str, str], target: str) -> tuple[Step, ...]:
+    chain = []
+    agent = target
+    while before := came[agent]:
+        chain.append(Step(before, through[agent]))
+        agent = before
+    chain.reverse()
+    return tuple(chain)
 
 
 def has_cycle(world: World) -> bool:

@@ -9,8 +9,6 @@ from .messages import Event
 from .model import Agent, Outage, Resource, Rules, Wait
 
 Edge = tuple[str, str]  # the agent waited for, the resource waited for
-# The edges of each waiter of a resource, as long as the resource is this very value.
-Edges = tuple[Resource, dict[str, tuple[Edge, ...]]]
 
 
 @dataclass(slots=True)
@@ -19,7 +17,7 @@ class World:
 
     Changes go through `put` and `put_agent`, which keep the index of waits, the count of active resources and
     the record of changes in step. `token_floor` is where the counter of an unknown resource starts; `edges`
-    is a memory of `waitgraph`, so that a long chain is walked again without being worked out again.
+    is a memory of `waitgraph`: those that leave an agent, until one of its resources changes.
     """
 
     rules: Rules
@@ -31,7 +29,7 @@ class World:
     token_floor: int = 0
     events: list[Event] = field(default_factory=list)
     waiting: dict[str, set[str]] = field(default_factory=dict)
-    edges: dict[str, Edges] = field(default_factory=dict)
+    edges: dict[str, tuple[Edge, ...]] = field(default_factory=dict)
     changed: dict[str, Resource | None] = field(default_factory=dict)
     changed_agents: dict[str, Agent | None] = field(default_factory=dict)
 
@@ -59,6 +57,7 @@ class World:
         """Take in a resource as it was remembered: `active` counts it already."""
         self.resources[resource.name] = resource
         if resource.queue:
+            self._forget_edges(resource.queue)
             self._index(resource.name, (), resource.queue)
 
     def put(self, resource: Resource) -> None:
@@ -70,8 +69,15 @@ class World:
         self.resources[name] = resource
         self.active += resource.active - (before is not None and before.active)
         old_queue = before.queue if before is not None else ()
-        if old_queue is not resource.queue:
-            self._index(name, old_queue, resource.queue)
+        if old_queue or resource.queue:
+            self._forget_edges(old_queue)
+            self._forget_edges(resource.queue)
+            if old_queue is not resource.queue:
+                self._index(name, old_queue, resource.queue)
+
+    def _forget_edges(self, queue: tuple[Wait, ...]) -> None:
+        for wait in queue:
+            self.edges.pop(wait.agent, None)
 
     def _index(self, name: str, old: tuple[Wait, ...], new: tuple[Wait, ...]) -> None:
         for wait in old:
@@ -81,8 +87,6 @@ class World:
                 del self.waiting[wait.agent]
         for wait in new:
             self.waiting.setdefault(wait.agent, set()).add(name)
-        if not new:
-            self.edges.pop(name, None)
 
     def waits_of(self, agent: str) -> list[tuple[Resource, Wait]]:
         """All that `agent` waits for, the oldest wait first."""

@@ -45,7 +45,7 @@ def snapshot(workspace: str) -> float:
 
 
 def chain(length: int) -> float:
-    """ms of deciding an acquire that has to walk a chain of that many waits, and finds no cycle."""
+    """ms of deciding an acquire that would close a chain of that many waits: it is walked and told whole."""
     from coordination.core.decide import decide
     from coordination.core.messages import Acquire
     from coordination.core.model import Mode, Rules
@@ -56,7 +56,7 @@ def chain(length: int) -> float:
         decide(world, Acquire(f"r{number}", Mode.EXCLUSIVE, f"a{number}", f"lse_{number}"), 0)
     for number in range(length - 1):
         decide(world, Acquire(f"r{number + 1}", Mode.EXCLUSIVE, f"a{number}", f"lse_w{number}"), 0)
-    ask = Acquire("r0", Mode.EXCLUSIVE, "stranger", "lse_s", queue=False)
+    ask = Acquire("r0", Mode.EXCLUSIVE, f"a{length - 1}", "lse_s")
     return repeated_ms(lambda: decide(world, ask, 0))
 
 
