@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from . import clock, wire
-from .core.model import Agent, Resource
+from .core.model import Agent, Lease, Resource
 from .core.picture import deadlocks
 from .opening import open_engine, rules
 from .store import StorageFault, Store, Transaction
 
-__all__ = ["PAGE", "StorageFault", "agent", "deadlock_list", "picture", "snapshot", "stop"]
+__all__ = ["PAGE", "StorageFault", "agent", "deadlock_list", "lease", "picture", "snapshot", "stop"]
 
 PAGE = 500
 WHOLE = 10_000
@@ -63,6 +63,17 @@ async def agent(workspace: str, did: str) -> Json | None:
             "holds": [said for said in _holders(resources) if said["holder"] == did],
             "waits": [said for said in _queue(resources, transaction) if said["actorDid"] == did],
         }
+
+    return await _reading(read)
+
+
+async def lease(workspace: str, resource: str, agent: str) -> Lease | None:
+    """An agent's lease on a resource, with its id, which is not for showing; None when it holds none.
+    Raises StorageFault."""
+
+    def read(transaction: Transaction) -> Lease | None:
+        found = transaction.look(workspace, [resource]).resources.get(resource)
+        return None if found is None else found.lease_of(agent)
 
     return await _reading(read)
 

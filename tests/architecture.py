@@ -18,8 +18,6 @@ AUTHORITY = (
 DOOR = (*VALUES, "coordination.authority", "coordination.queries")
 # What pages need besides.
 PAGES = (*DOOR, "coordination.page", "coordination.texts", *PLATFORM)
-# What pages need besides.
-PAGES = (*DOOR, "coordination.page", "coordination.texts", *PLATFORM)
 
 # The first pattern that matches a file says what of the project it may import. The standard library and other
 # people's packages are everybody's, but for the core's.
@@ -55,6 +53,7 @@ MAY_IMPORT = {
     "coordination/examples.py": (),
     "coordination/schemas.py": (*VALUES, "coordination.examples", *PLATFORM),
     "coordination/deciding.py": (*DOOR, *PLATFORM),
+    "coordination/force.py": (*DOOR, *PLATFORM),
     "coordination/api.py": (*DOOR, "coordination.deciding", "coordination.schemas", *PLATFORM),
     "coordination/mcp/*": (
         *DOOR,
@@ -77,9 +76,12 @@ MAY_IMPORT = {
     "coordination/scenarios.py": (*DOOR, "coordination.schemas", *PLATFORM),
     "coordination/management/commands/*": (*DOOR, *PLATFORM),
     # Pages of a workspace: its live board; its agents, receipts and usage.
-    "coordination/boards/*": (*PAGES, "coordination.boards"),
+    "coordination/boards/*": (*PAGES, "coordination.boards", "coordination.force"),
     "coordination/records/*": (*PAGES, "coordination.records"),
-    "coordination/admin.py": ("coordination.models", "coordination.authority", *PLATFORM),
+    "coordination/admin.py": (
+        *("coordination.authority", "coordination.force", "coordination.models"),
+        *PLATFORM,
+    ),
     # The platform knows no module, but for the files that mount it.
     "intramedial/urls.py": (
         *("coordination.boards", "coordination.page", "coordination.records", "coordination.views"),
