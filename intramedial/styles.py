@@ -28,6 +28,7 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
         "pages/catalogue",
     ),
     "guide": (*EVERY_PAGE, "components/code", "components/telling", "pages/guide"),
+    "account": (*EVERY_PAGE, "components/code", "components/forms", "components/telling", "pages/account"),
     "verify": (
         *EVERY_PAGE,
         *("components/code", "components/reading", "components/receipt", "components/track"),
@@ -39,14 +40,19 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
         *("components/receipt", "components/telling", "components/track"),
         *("pages/home", "pages/lanzar", "pages/module"),
     ),
+    "workspace": (
+        *EVERY_PAGE,
+        *("components/code", "components/forms", "components/reading", "components/tables"),
+        *("components/track", "pages/workspace"),
+    ),
     # Of parts of the module page that are fetched when they are first used.
     "scenarios": ("components/scenarios",),
     "history": ("components/history",),
     "help": ("components/help",),
     "gallery": (
         *EVERY_PAGE,
-        *("components/board", "components/code", "components/drawing", "components/reading"),
-        *("components/receipt", "components/telling", "components/track"),
+        *("components/board", "components/code", "components/drawing", "components/forms"),
+        *("components/reading", "components/receipt", "components/telling", "components/track"),
         *("pages/error", "pages/lanzar", "pages/gallery"),
     ),
 }

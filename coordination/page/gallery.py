@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,6 +16,18 @@ from intramedial.problems import REASONS
 TOKENS = ("paper", "paper-sunk", "ink", "ink-soft", "ink-faint", "rule", "rule-strong", "staff", "go", "stop")
 LONG = "lock:" + "un-nombre-larguísimo/" * 11 + "fin"
 LONG_DID = "did:web:" + "agentes.ejemplo." * 14 + "example"
+
+
+class Specimen(forms.Form):
+    """A form with a field of each kind."""
+
+    name = forms.CharField(label="Nombre", help_text="La ayuda va entre la etiqueta y el campo.")
+    note = forms.CharField(label="Nota", widget=forms.Textarea, required=False)
+    role = forms.ChoiceField(label="Papel", choices=[("owner", "Propietario"), ("viewer", "Lector")])
+    kind = forms.ChoiceField(
+        label="Clase", choices=[("a", "Del espacio"), ("b", "De un agente")], widget=forms.RadioSelect
+    )
+    agree = forms.BooleanField(label="Lo he entendido", help_text="Una casilla, sus palabras al lado.")
 
 
 @require_safe
@@ -34,6 +47,10 @@ def gallery(request: HttpRequest) -> HttpResponse:
         "texts": texts.ALL,
         "limits": figures.limits(),
         "states": states(),
+        "forms": {
+            theme: Specimen({"note": LONG, "role": "owner"}, auto_id=f"{theme}-%s")
+            for theme in ("light", "dark")
+        },
     }
     return render(request, "estilo.html", context)
 
