@@ -12,12 +12,13 @@ from typing import Any
 from tests.server import ROOT, ServerProcess
 from tests.services import ServiceError, free_port
 
-from . import machine
+from . import fill, machine
 from .lab import Copy, Lab, Site, Tenant
 from .machine import pinned
 
 START_S = 30
 SETTLE_S = 60
+LIVE = 100_000
 
 
 class Missing(Exception):
@@ -111,8 +112,12 @@ class Ours(Contestant):
         found = machine.process_and_children(self.server.process.pid)
         return found if self.servers == 1 else found[-self.servers :]
 
+    def fill(self, copy: Copy) -> None:
+        """Write what is to be there before the server starts."""
+
     def start(self) -> None:
         self.copy = Copy(self.lab, self.site())
+        self.fill(self.copy)
         self.server = self.copy.server(self.cores.server, self.env)
         self.port = self.server.port
 
@@ -138,6 +143,16 @@ class Ours(Contestant):
 class Embedded(Ours):
     label = "Intramedial, embedded (SQLite)"
     short = "embedded"
+
+
+class Filled(Embedded):
+    label = f"Intramedial, embedded (SQLite), {LIVE:,} live leases".replace(",", " ")
+    short = "embedded, filled"
+    env = fill.SERVER
+
+    def fill(self, copy: Copy) -> None:
+        with fill.store_of(copy) as store:
+            fill.leases(store, 0, LIVE)
 
 
 class OnPostgres(Ours):

@@ -29,6 +29,11 @@ class Cores(NamedTuple):
     note: str = ""
 
 
+def count() -> int:
+    """How many cores there are to use."""
+    return len(os.sched_getaffinity(0))
+
+
 def cores(servers: int = 1) -> Cores:
     """One core for each server process and the rest for the load, where there are enough."""
     there = sorted(os.sched_getaffinity(0))
@@ -70,7 +75,7 @@ def describe() -> dict[str, Any]:
     """What somebody needs to compare figures: hardware and versions; neither names nor paths."""
     return {
         "cpu": _cpu(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": count(),
         "memoryGb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "kernel": f"{platform.system()} {platform.release().split('-')[0]}",
         "fileSystem": file_system(Path(tempfile.gettempdir())),

@@ -107,6 +107,8 @@ def _target_json(target: Target, measured: dict[str, Measured]) -> dict[str, Any
         return None  # nobody asked for it
     except Missing as reason:
         return {**said, "missing": str(reason)}
+    if machine.count() < target.cores:
+        return {**said, "missing": f"that takes {target.cores} cores, and here are {machine.count()}"}
     return {**said, "reached": [round(value, 4) for value in spread(values)]}
 
 
