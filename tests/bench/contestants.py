@@ -146,7 +146,7 @@ class Embedded(Ours):
 
 
 class Filled(Embedded):
-    label = f"Intramedial, embedded (SQLite), {LIVE:,} live leases".replace(",", " ")
+    label = f"Intramedial, embedded (SQLite), {LIVE // 1000} 000 live leases"
     short = "embedded, filled"
     env = fill.SERVER
 
