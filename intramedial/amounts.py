@@ -50,3 +50,17 @@ def size(count: int) -> str:
 
 def _plain(value: Decimal) -> str:
     return number(value.normalize() if value % 1 else Decimal(int(value)))
+
+
+def ago(seconds: float) -> str:
+    """How long ago something was, or in how long it will be (negative), in its largest unit."""
+    left = abs(int(seconds))
+    if left < 60:
+        return _("hace menos de un minuto") if seconds >= 0 else _("en menos de un minuto")
+    if left < 3_600:
+        told = ngettext("%(count)s minuto", "%(count)s minutos", left // 60) % {"count": left // 60}
+    elif left < 86_400:
+        told = ngettext("%(count)s hora", "%(count)s horas", left // 3_600) % {"count": left // 3_600}
+    else:
+        told = days(left // 86_400)
+    return (_("hace %(time)s") if seconds >= 0 else _("en %(time)s")) % {"time": told}

@@ -133,6 +133,25 @@ TABLE = (
         "INTRAMEDIAL_SOCKET_FRAME", "16384", _whole(128, 16_777_216), "bytes of a frame on a live socket"
     ),
     Setting("INTRAMEDIAL_WORKSPACE_API_KEYS", "25", _whole(1, 100_000), "API keys in force of a workspace"),
+    Setting("INTRAMEDIAL_PERSON_WORKSPACES", "20", _whole(1, 100_000), "workspaces that a person may own"),
+    Setting(
+        "INTRAMEDIAL_WORKSPACE_MEMBERS",
+        "100",
+        _whole(1, 100_000),
+        "members and open invitations of a workspace",
+    ),
+    Setting(
+        "INTRAMEDIAL_WORKSPACE_AGENTS",
+        "1000",
+        _whole(1, 1_000_000),
+        "agents registered in a workspace to sign requests",
+    ),
+    Setting(
+        "INTRAMEDIAL_INVITATION_DAYS", "7", _whole(1, 365), "days until an invitation to a workspace expires"
+    ),
+    Setting(
+        "INTRAMEDIAL_AUDIT_DAYS", "365", _whole(30, 36_500), "days that entries of the audit log are kept"
+    ),
 )
 
 

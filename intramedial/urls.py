@@ -28,6 +28,7 @@ urlpatterns = [
         path("", include("coordination.views")),
         path("", include("coordination.page.clients")),
         *errors.urlpatterns(article.reasons(), figures),
+        path("", include("intramedial.workspaces.urls")),
         prefix_default_language=False,
     ),
 ]

@@ -114,6 +114,7 @@ MAY_READ_CLOCKS = {
     "intramedial/logs.py": "how long a request took",
     "intramedial/serving.py": "how long a request took",
     "intramedial/receipts/signing.py": "from when a key signs, and how long the key files are believed",
+    "intramedial/templatetags/times.py": "how long ago something was",
     "intramedial/workspaces/admin.py": "keys that expire and are revoked",
     "intramedial/workspaces/models.py": "when a row was made",
     "intramedial/workspaces/provision.py": "keys and trials that expire",

@@ -1,7 +1,7 @@
 """Who may open a page of a workspace: a member with the role it takes. To all others it does not exist."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
@@ -9,6 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
+from intramedial.workspaces import navigation
 from intramedial.workspaces.models import Membership
 
 Role = Membership.Role
@@ -55,10 +56,32 @@ def workspace_page(least: Role = Role.VIEWER) -> Callable[[View], View]:
     return decorate
 
 
+def person_page(view: View) -> View:
+    """For a view `(request, …)` of somebody with an account. Without a session: to the log-in and back."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path(), reverse("account_login"))
+        return view(request, **kwargs)
+
+    return guarded
+
+
+def user_id(request: HttpRequest) -> int:
+    """The account of who asks for a page that takes one."""
+    assert request.user.pk is not None
+    return int(request.user.pk)
+
+
 def context(membership: Membership) -> dict[str, Any]:
-    """What every page of a workspace gives its template: workspace, membership, may (member, owner)."""
+    """What every page of a workspace gives its template: workspace, membership, places (the navigation), may
+    (member, owner).
+    """
+    workspace = membership.workspace
     return {
-        "workspace": membership.workspace,
+        "workspace": workspace,
         "membership": membership,
+        "places": navigation.entries(workspace.public_id, partial(at_least, membership)),
         "may": {"member": at_least(membership, Role.MEMBER), "owner": at_least(membership, Role.OWNER)},
     }

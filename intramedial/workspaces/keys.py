@@ -16,6 +16,7 @@ RANDOM_LENGTH = 43  # digits of base 62 that hold 256 bits
 CHECKSUM_LENGTH = 6  # digits of base 62 that hold a CRC-32
 LENGTH = len(MARK) + RANDOM_LENGTH + CHECKSUM_LENGTH
 PREFIX_LENGTH = len(MARK) + 8
+ID_LENGTH = 22
 
 
 class NewKey(NamedTuple):
@@ -26,9 +27,10 @@ class NewKey(NamedTuple):
     sha256: str
 
 
-def make_key() -> NewKey:
-    """A fresh key."""
-    body = _base62(secrets.randbits(RANDOM_BITS), RANDOM_LENGTH)
+def make_key(bits: bytes | None = None) -> NewKey:
+    """The key of these 256 bits; a fresh one without."""
+    number = secrets.randbits(RANDOM_BITS) if bits is None else int.from_bytes(bits)
+    body = _base62(number, RANDOM_LENGTH)
     secret = MARK + body + _checksum(body)
     return NewKey(secret, secret[:PREFIX_LENGTH], digest(secret))
 
@@ -46,9 +48,10 @@ def well_formed(text: str) -> bool:
     return secrets.compare_digest(_checksum(body), checksum)
 
 
-def public_id(mark: str) -> str:
-    """A fresh public name, such as `ws_` and 22 characters (130 bits)."""
-    return mark + "".join(secrets.choice(ALPHABET) for _ in range(22))
+def public_id(mark: str, bits: bytes | None = None) -> str:
+    """A public name of 22 characters (130 bits), such as `ws_…`: that of these bits, a fresh one without."""
+    number = secrets.randbits(RANDOM_BITS) if bits is None else int.from_bytes(bits)
+    return mark + _base62(number % 62**ID_LENGTH, ID_LENGTH)
 
 
 def _checksum(body: str) -> str:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Lower
 from django.utils import timezone
 
 from intramedial.workspaces import keys
@@ -85,6 +86,32 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} · {self.get_role_display()}"
+
+
+class Invitation(models.Model):
+    """A place in a workspace kept for whoever has an address and the link; only the link's hash is kept."""
+
+    workspace = models.ForeignKey(
+        Workspace, models.CASCADE, related_name="invitations", verbose_name="espacio"
+    )
+    email = models.EmailField("correo electrónico")
+    role = models.CharField("papel", max_length=10, choices=Membership.Role.choices)
+    sha256 = models.CharField(max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField("hecha", default=timezone.now)
+    expires_at = models.DateTimeField("caduca", db_index=True)
+
+    class Meta:
+        verbose_name = "invitación"
+        verbose_name_plural = "invitaciones"
+        constraints = [
+            models.UniqueConstraint("workspace", Lower("email"), name="invitation_once"),
+            models.CheckConstraint(
+                condition=Q(role__in=["owner", "member", "viewer"]), name="invitation_role"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} · {self.workspace}"
 
 
 class ApiKey(models.Model):

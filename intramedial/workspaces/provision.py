@@ -3,11 +3,14 @@
 from datetime import datetime
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from intramedial.identity.did import check_did
-from intramedial.workspaces import keys
+from intramedial.workspaces import keys, names
 from intramedial.workspaces.models import ApiKey, Membership, TrialAgent, Workspace
 
 
@@ -15,16 +18,44 @@ class TooManyKeys(Exception):
     """The workspace has as many API keys in force as it may have."""
 
 
-def create_workspace(name: str, owner_id: int | None = None) -> Workspace:
-    """A new workspace, with its owner when one is given. ValueError for a name that is empty or too long."""
-    name = name.strip()
-    if not 1 <= len(name) <= 200:
-        raise ValueError("A workspace's name has 1 to 200 characters.")
+class TooManyWorkspaces(Exception):
+    """The person owns as many workspaces as one may."""
+
+
+def hold_person(user_id: int) -> None:
+    """Until the transaction ends, nobody else changes what this person owns (SQLite has one writer)."""
+    get_user_model().objects.select_for_update().filter(pk=user_id).first()
+
+
+def hold(workspace: Workspace) -> None:
+    """Until the transaction ends, nobody else changes members and keys of `workspace`."""
+    Workspace.objects.select_for_update().filter(pk=workspace.pk).first()
+
+
+def create_workspace(name: str, owner_id: int | None = None, bits: bytes | None = None) -> Workspace:
+    """A new workspace, with its owner when one is given; its `ws_…` is that of `bits`, if given.
+
+    ValueError for a name that is not one, TooManyWorkspaces for an owner who has their full number.
+    """
+    try:
+        name = names.normal(name)
+    except ValidationError as error:
+        raise ValueError(" ".join(error.messages)) from None
     with transaction.atomic():
-        workspace = Workspace.objects.create(name=name)
+        if owner_id is not None:
+            hold_person(owner_id)
+            check_room_for_workspace(owner_id)
+        workspace = Workspace.objects.create(name=name, public_id=keys.public_id("ws_", bits))
         if owner_id is not None:
             Membership.objects.create(workspace=workspace, user_id=owner_id, role=Membership.Role.OWNER)
     return workspace
+
+
+def check_room_for_workspace(user_id: int) -> None:
+    """TooManyWorkspaces for somebody who owns as many workspaces as one may."""
+    owned = Membership.objects.filter(user=user_id, role=Membership.Role.OWNER).count()
+    if owned >= settings.PERSON_WORKSPACES:
+        raise TooManyWorkspaces(f"A person owns at most {settings.PERSON_WORKSPACES} workspaces.")
 
 
 def create_api_key(
@@ -34,21 +65,21 @@ def create_api_key(
     read_only: bool = False,
     label: str = "",
     expires_at: datetime | None = None,
+    bits: bytes | None = None,
 ) -> keys.NewKey:
-    """A new key of `workspace`; its secret is in the answer and nowhere else.
+    """A new key of `workspace`, that of `bits` if given; its secret is in the answer and nowhere else.
 
     ValueError for a DID that is not one, TooManyKeys when the workspace has its full number in force.
     """
     if actor_did is not None:
         actor_did = check_did(actor_did)
     with transaction.atomic():
-        # The row's lock makes counting and adding one step (on SQLite the transaction itself is exclusive).
-        Workspace.objects.select_for_update().get(pk=workspace.pk)
+        hold(workspace)  # so that counting and adding are one step
         if not has_room(workspace):
             raise TooManyKeys(
                 f"The workspace has {settings.WORKSPACE_API_KEYS} keys in force: revoke one first."
             )
-        new = keys.make_key()
+        new = keys.make_key(bits)
         ApiKey.objects.create(
             workspace=workspace,
             prefix=new.prefix,
@@ -63,9 +94,14 @@ def create_api_key(
 
 def has_room(workspace: Workspace) -> bool:
     """Whether `workspace` may have one API key more in force."""
-    keys_there = ApiKey.objects.filter(workspace=workspace, revoked_at=None)
-    in_force: int = keys_there.exclude(expires_at__lte=timezone.now()).count()
+    in_force: int = keys_in_force(workspace).count()
     return in_force < int(settings.WORKSPACE_API_KEYS)
+
+
+def keys_in_force(workspace: Workspace) -> QuerySet[ApiKey]:
+    """The keys of `workspace` that are neither revoked nor expired."""
+    unrevoked = ApiKey.objects.filter(workspace=workspace, revoked_at=None)
+    return unrevoked.exclude(expires_at__lte=timezone.now())
 
 
 def revoke_api_key(prefix: str) -> datetime:

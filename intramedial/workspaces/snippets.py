@@ -1,0 +1,64 @@
+"""How a key is used, ready to paste: for a terminal, for Python, for a client of MCP."""
+
+import json
+import shlex
+
+from django.conf import settings
+
+SAMPLE_AGENT = "did:web:agents.example:ana"
+SAMPLE_RESOURCE = "lock:deploy/production"
+VARIABLE = "$INTRAMEDIAL_KEY"
+API = "/api/v1/acp/coordination"
+
+PYTHON = """\
+import json, os, urllib.request
+
+key = os.environ["INTRAMEDIAL_KEY"]
+request = urllib.request.Request(
+    {address},{body}
+    headers={{"Authorization": f"Bearer {{key}}", "Content-Type": "application/json"}},
+)
+with urllib.request.urlopen(request, timeout=30) as answer:
+    print(json.load(answer))
+"""
+
+
+def export(secret: str) -> str:
+    """Where the key is kept for the other snippets."""
+    return f"export INTRAMEDIAL_KEY={shlex.quote(secret)}"
+
+
+def curl(actor: str | None = None, *, read_only: bool = False, key: str = VARIABLE) -> str:
+    """One request; `key` is a secret, or the variable that holds it."""
+    authorization = f'-H "Authorization: Bearer {key}"'
+    if read_only:
+        return f"curl -sS {shlex.quote(settings.BASE_URL + API + '/wait')} {authorization}"
+    parts = [
+        f"curl -sS {shlex.quote(settings.BASE_URL + API + '/lease')}",
+        authorization,
+        "-H 'Content-Type: application/json'",
+        f"-d {shlex.quote(_body(actor))}",
+    ]
+    return " \\\n  ".join(parts)
+
+
+def python(actor: str | None = None, *, read_only: bool = False) -> str:
+    """The same with Python's own library."""
+    address = settings.BASE_URL + API + ("/wait" if read_only else "/lease")
+    body = "" if read_only else f"\n    data=json.dumps({json.loads(_body(actor))!r}).encode(),"
+    return PYTHON.format(address=json.dumps(address), body=body)
+
+
+def mcp() -> str:
+    """The configuration of a client of MCP that takes the key from the environment."""
+    server = {
+        "type": "http",
+        "url": f"{settings.BASE_URL}/mcp/compat",
+        "headers": {"Authorization": "Bearer ${INTRAMEDIAL_KEY}"},
+    }
+    return json.dumps({"mcpServers": {"intramedial": server}}, indent=2)
+
+
+def _body(actor: str | None) -> str:
+    members = {"resource": SAMPLE_RESOURCE, "actorDid": actor or SAMPLE_AGENT}
+    return json.dumps(members, separators=(",", ":"))
