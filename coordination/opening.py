@@ -11,7 +11,7 @@ from .engines.sqlite import SqliteEngine
 
 
 def rules() -> Rules:
-    """The constants of the authority; see `intramedial.settings.TABLE`."""
+    """The constants of the authority; see `intramedial.settings_table.TABLE`."""
     return Rules(
         lease_ttl_ms=settings.LEASE_TTL_MS,
         stampede_base_ms=settings.STAMPEDE_BASE_MS,

@@ -136,3 +136,31 @@ def postgres_url(value: str) -> dict[str, Any]:
         "PORT": options.pop("port", str(port or "")),
         "OPTIONS": options,
     }
+
+
+MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+
+
+def email_url(value: str) -> dict[str, Any]:
+    """`smtps://user:password@host:port` -> Django's settings of mail; {} for an empty text."""
+    if not value:
+        return {}
+    parts = urlsplit(value)
+    if parts.scheme not in MAIL_PORTS or not parts.hostname:
+        raise ValueError(
+            "must be smtp://, smtp+tls:// or smtps://, a host, and user:password@ before it if need be"
+        )
+    if parts.path.strip("/") or parts.query or parts.fragment:
+        raise ValueError("must end with the host or its port")
+    try:
+        port = parts.port
+    except ValueError:
+        raise ValueError("has a port that is not one") from None
+    return {
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": port or MAIL_PORTS[parts.scheme],
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_TLS": parts.scheme == "smtp+tls",
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+    }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from intramedial.settings import TABLE
+from intramedial.settings_table import TABLE
 from tests.server import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")

@@ -11,7 +11,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from intramedial import databases, parsers
-from intramedial.settings import TABLE, base_url, read, secret_key
+from intramedial.settings import base_url, read, secret_key
+from intramedial.settings_table import TABLE
 from tests.server import ROOT
 
 CONTRACT = {
