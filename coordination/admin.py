@@ -1,13 +1,55 @@
-"""The authority's tables in the admin: to look at. Only the authority writes them, so nothing here does."""
+"""The authority's tables in the admin: to look at. Only the authority writes them, so nothing here does.
+
+A lease can be ended by force, which asks the authority; see `force.py`. Lease ids are their holders' own, and
+are not shown.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any, ClassVar
+from urllib.parse import urlencode
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from coordination import models
+from coordination.force import ForceForm, NotForced, force_release, held
+from intramedial.admin_search import IndexedAdmin, Way
 from intramedial.admin_site import RecordAdmin
+
+OF_RESOURCES = (
+    Way(("workspace",), ("workspace", "name")),
+    Way(("workspace", "resource"), ("workspace", "name")),
+)
+OF_LEASES = (
+    Way(("workspace",), ("workspace", "resource", "token")),
+    Way(("workspace", "resource"), ("workspace", "resource", "token")),
+    Way(("agent",), ("agent", "workspace", "resource")),
+    Way(("workspace", "agent"), ("agent", "workspace", "resource")),
+    Way(("lease_id",), ("lease_id",)),
+)
+OF_WAITS = (
+    Way(("workspace",), ("workspace", "resource", "agent")),
+    Way(("workspace", "resource"), ("workspace", "resource", "agent")),
+    Way(("agent",), ("agent", "workspace", "resource")),
+    Way(("workspace", "agent"), ("agent", "workspace", "resource")),
+)
+OF_REFUSALS = OF_WAITS[:2]
+OF_AGENTS = (
+    Way(("workspace",), ("workspace", "did")),
+    Way(("workspace", "agent"), ("workspace", "did")),
+)
+OF_TRUST = (
+    Way(("workspace",), ("-workspace", "-agent", "-id")),
+    Way(("workspace", "agent"), ("-workspace", "-agent", "-id")),
+    Way(("lease_id",), ("lease_id",)),
+)
 
 
 def instant(field: str, heading: str) -> Callable[[Model], datetime | None]:
@@ -17,7 +59,7 @@ def instant(field: str, heading: str) -> Callable[[Model], datetime | None]:
         value = getattr(row, field)
         return None if value is None else datetime.fromtimestamp(value / 1000, UTC)
 
-    return admin.display(column, description=heading, ordering=field)
+    return admin.display(column, description=heading)
 
 
 def tenths(field: str, heading: str) -> Callable[[Model], str]:
@@ -26,22 +68,20 @@ def tenths(field: str, heading: str) -> Callable[[Model], str]:
     def column(row: Model) -> str:
         return f"{getattr(row, field) / 10:.1f}"
 
-    return admin.display(column, description=heading, ordering=field)
-
-
-# Searches are for whole names: a part of a name would be looked for in every row.
+    return admin.display(column, description=heading)
 
 
 @admin.register(models.ResourceRow)
-class ResourceAdmin(RecordAdmin):
+class ResourceAdmin(IndexedAdmin):
     """Resources and their token counters."""
 
     list_display = ("name", "workspace", "last_token", "contended", instant("used_at", "último uso"))
-    search_fields = ("workspace__exact", "name__exact")
+    fields_of: ClassVar = {"resource": "name"}
+    ways = OF_RESOURCES
 
 
 @admin.register(models.LeaseRow)
-class LeaseAdmin(RecordAdmin):
+class LeaseAdmin(IndexedAdmin):
     """Leases. One that has run out stays here until somebody, or the alarm, notices."""
 
     list_display = (
@@ -52,13 +92,69 @@ class LeaseAdmin(RecordAdmin):
         "token",
         instant("acquired_at", "concedido"),
         instant("expires_at", "caduca"),
+        "end",
     )
-    list_filter = ("mode",)
-    search_fields = ("workspace__exact", "resource__exact", "agent__exact", "lease_id__exact")
+    list_display_links = None
+    fields = ("workspace", "resource", "agent", "mode", "token", "acquired_at", "expires_at")
+    ways = OF_LEASES
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Without the way to end one for whoever may not."""
+        shown = super().get_list_display(request)
+        return shown if self.may_end(request) else shown[:-1]
+
+    def may_end(self, request: HttpRequest) -> bool:
+        """Whether they may end leases: Django's permission to delete them."""
+        return request.user.has_perm("coordination.delete_leaserow")
+
+    @admin.display(description="")
+    def end(self, row: models.LeaseRow) -> SafeString:
+        """To the page that ends it."""
+        query = urlencode({"espacio": row.workspace, "recurso": row.resource, "agente": row.agent})
+        return format_html('<a href="terminar/?{}">Terminar…</a>', query)
+
+    def get_urls(self) -> list[URLPattern]:
+        """With the page that ends one."""
+        ending = self.admin_site.admin_view(self.end_view)
+        return [path("terminar/", ending, name="coordination_leaserow_end"), *super().get_urls()]
+
+    def end_view(self, request: HttpRequest) -> HttpResponse:
+        """Asks why, says what follows, and has the authority end the lease."""
+        if not self.may_end(request):
+            raise PermissionDenied
+        workspace, resource, agent = (request.GET.get(name, "") for name in ("espacio", "recurso", "agente"))
+        back = HttpResponseRedirect(
+            f"{reverse('admin:coordination_leaserow_changelist')}?{urlencode({'q': workspace})}"
+        )
+        try:
+            lease = held(workspace, resource, agent)
+            if lease is None:
+                self.message_user(request, "Esa concesión ya había terminado.", messages.WARNING)
+                return back
+            form = ForceForm(request.POST or None, resource=resource, initial={"token": lease.token})
+            if request.method == "POST" and form.is_valid():
+                asked = form.cleaned_data
+                force_release(request, workspace, resource, agent, asked["token"], asked["reason"])
+                self.message_user(request, f"La concesión de {resource} ha terminado.", messages.SUCCESS)
+                return back
+        except NotForced as fault:
+            self.message_user(request, str(fault), messages.ERROR)
+            return back
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Terminar una concesión",
+            "opts": self.opts,
+            "form": form,
+            "lease": lease,
+            "expires_at": datetime.fromtimestamp(lease.expires_at / 1000, UTC),
+            "workspace": workspace,
+            "resource": resource,
+        }
+        return TemplateResponse(request, "admin/coordination/leaserow/end.html", context)
 
 
 @admin.register(models.WaitRow)
-class WaitAdmin(RecordAdmin):
+class WaitAdmin(IndexedAdmin):
     """Places in queues."""
 
     list_display = (
@@ -70,28 +166,28 @@ class WaitAdmin(RecordAdmin):
         instant("asked_at", "preguntó"),
         instant("offered_at", "ofrecido"),
     )
-    list_filter = ("mode",)
-    search_fields = ("workspace__exact", "resource__exact", "agent__exact")
+    ways = OF_WAITS
 
 
 @admin.register(models.RefusalRow)
-class RefusalAdmin(RecordAdmin):
+class RefusalAdmin(IndexedAdmin):
     """Deadlocks refused and remembered."""
 
     list_display = ("resource", "workspace", "agent", "holder", "mode", instant("at", "cuándo"))
-    search_fields = ("workspace__exact", "resource__exact", "agent__exact")
+    ways = OF_REFUSALS
 
 
 @admin.register(models.AgentRow)
-class AgentAdmin(RecordAdmin):
+class AgentAdmin(IndexedAdmin):
     """Agents and their trust."""
 
     list_display = ("did", "workspace", tenths("score", "confianza"), "releases", "expiries")
-    search_fields = ("workspace__exact", "did__exact")
+    fields_of: ClassVar = {"agent": "did"}
+    ways = OF_AGENTS
 
 
 @admin.register(models.TrustMoveRow)
-class TrustMoveAdmin(RecordAdmin):
+class TrustMoveAdmin(IndexedAdmin):
     """What moved an agent's trust."""
 
     list_display = (
@@ -99,26 +195,28 @@ class TrustMoveAdmin(RecordAdmin):
         "workspace",
         tenths("delta", "cambio"),
         tenths("score", "queda en"),
-        "lease_id",
         instant("at", "cuándo"),
     )
-    search_fields = ("workspace__exact", "agent__exact", "lease_id__exact")
+    fields = ("workspace", "agent", "delta", "score", "at")
+    ways = OF_TRUST
 
 
 @admin.register(models.TenantRow)
-class TenantAdmin(RecordAdmin):
+class TenantAdmin(IndexedAdmin):
     """What the authority counts of each workspace."""
 
     list_display = ("workspace", "active", "token_floor")
-    search_fields = ("workspace__exact",)
+    ways = (Way(("workspace",), ("workspace",)),)
 
 
 @admin.register(models.OutboxRow)
-class OutboxAdmin(RecordAdmin):
-    """What waits to be written to the ledger."""
+class OutboxAdmin(IndexedAdmin):
+    """What waits to be written to the ledger; the oldest first, so that one sees what is stuck."""
 
     list_display = ("receipt_id", "workspace", "kid")
-    search_fields = ("workspace__exact", "receipt_id__exact")
+    fields = ("receipt_id", "workspace", "kid")
+    order = ("pk",)
+    ways = (Way(("receipt_id",), ("receipt_id",)),)
 
 
 @admin.register(models.PulseRow)

@@ -83,7 +83,9 @@ def force_release(
     except (authority.Unavailable, StorageFault) as fault:
         record.act(request, "lease.force_unanswered", workspace=workspace, target=resource, **said)
         raise NotForced(
-            gettext("La autoridad no ha contestado y no se sabe si el lease ha terminado. Míralo de nuevo.")
+            gettext(
+                "La autoridad no contesta y no se sabe si la concesión ha terminado. Míralo de nuevo."
+            )
         ) from fault
     if not ended:
         record.act(request, "lease.force_missed", workspace=workspace, target=resource, **said)
@@ -105,4 +107,4 @@ async def _end(workspace: str, command: GiveBack) -> bool:
 
 
 def _gone() -> NotForced:
-    return NotForced(gettext("Ese lease ya había terminado: no se ha tocado nada."))
+    return NotForced(gettext("Esa concesión ya había terminado: no se ha tocado nada."))

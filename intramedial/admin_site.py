@@ -1,9 +1,18 @@
 """The admin's site, Intramedial's name on it, in Spanish; and what the admins of its models share."""
 
+from collections.abc import Iterable
 from typing import Any
 
-from django.contrib.admin import AdminSite, ModelAdmin
+from django.contrib.admin import AdminSite, ModelAdmin, ShowFacets
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.functional import cached_property
+
+from intramedial.audit import record
+
+AT_MOST = 1_000
+"""Rows of a list that can be paged through: whoever looks for one further on searches for it."""
 
 
 class Site(AdminSite):
@@ -15,11 +24,60 @@ class Site(AdminSite):
     site_url = "/"
 
 
-class LargeTableAdmin(ModelAdmin):
-    """A list that stays quick with a million rows: the whole table is not counted beside what was found."""
+class FirstRows(Paginator):
+    """Pages over the first rows of a list, which is never counted further than that."""
+
+    @cached_property
+    def count(self) -> int:
+        """How many rows there are, or `AT_MOST` if there are more."""
+        rows: Any = self.object_list
+        return int(rows.order_by()[:AT_MOST].count())
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there may be more."""
+        return self.count >= AT_MOST
+
+
+class AuditedAdmin(ModelAdmin):
+    """What is added, changed and deleted here stands in the audit log, in the same transaction."""
+
+    def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        """Note it."""
+        self.note(request, "added", [obj])
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        """Note it, with the names of what was changed."""
+        self.note(request, "changed", [obj], changes=message)
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+        """Note each."""
+        self.note(request, "deleted", queryset)
+        return super().log_deletions(request, queryset)
+
+    def note(self, request: HttpRequest, what: str, rows: Iterable[Any], **detail: Any) -> None:
+        """One entry a row, `admin.<model>.<what>`."""
+        for row in rows:
+            name = f"admin.{row._meta.model_name}.{what}"
+            record.act(request, name, workspace=workspace_of(row), target=str(row), **detail)
+
+
+def workspace_of(row: Any) -> str:
+    """The `ws_…` that a row belongs to; empty for one of no workspace."""
+    found = getattr(row, "public_id", None) or getattr(row, "workspace", None) or ""
+    return str(getattr(found, "public_id", found))
+
+
+class LargeTableAdmin(AuditedAdmin):
+    """A list that stays quick with a million rows: no table is counted, nor what a filter would find."""
 
     show_full_result_count = False
+    show_facets = ShowFacets.NEVER
+    paginator = FirstRows
     list_per_page = 50
+    list_max_show_all = 0
 
 
 class RecordAdmin(LargeTableAdmin):

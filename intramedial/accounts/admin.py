@@ -7,16 +7,21 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from intramedial.accounts import beta
 from intramedial.accounts.models import BetaPassword, BetaUse, User
-from intramedial.admin_site import LargeTableAdmin, RecordAdmin
+from intramedial.admin_site import AuditedAdmin, FirstRows, LargeTableAdmin, RecordAdmin
 
 admin.site.unregister(Group)
-admin.site.register(Group, GroupAdmin)
+
+
+@admin.register(Group)
+class AuditedGroupAdmin(AuditedAdmin, GroupAdmin):
+    """Groups of permissions."""
 
 
 class UserCreation(AdminUserCreationForm):
@@ -36,7 +41,7 @@ class UserChange(UserChangeForm):
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin):
+class AccountAdmin(AuditedAdmin, UserAdmin):
     """Accounts."""
 
     form = UserChange
@@ -45,8 +50,9 @@ class AccountAdmin(UserAdmin):
     list_filter = ("is_staff", "is_superuser", "is_active")
     search_fields = ("email", "name")
     ordering = ("email",)
-    date_hierarchy = "date_joined"
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    paginator = FirstRows
     readonly_fields = ("last_login", "date_joined")
     fieldsets = (
         (None, {"fields": ("email", "password", "name")}),
@@ -101,8 +107,11 @@ class BetaPasswordAdmin(LargeTableAdmin):
     @admin.action(description="Revocar las seleccionadas")
     def revoke(self, request: HttpRequest, queryset: QuerySet[BetaPassword]) -> None:
         """Revoke those not revoked yet."""
-        count = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
-        self.message_user(request, f"Revocadas: {count}.", messages.SUCCESS)
+        with transaction.atomic():
+            chosen = list(queryset.filter(revoked_at=None))
+            queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
+            self.note(request, "revoked", chosen)
+        self.message_user(request, f"Revocadas: {len(chosen)}.", messages.SUCCESS)
 
 
 @admin.register(BetaUse)
@@ -112,4 +121,4 @@ class BetaUseAdmin(RecordAdmin):
     list_display = ("user", "password", "used_at")
     list_select_related = ("user", "password")
     search_fields = ("user__email", "password__prefix", "password__label")
-    date_hierarchy = "used_at"
+    ordering = ("-used_at",)

@@ -2,58 +2,71 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 
+from intramedial.admin_search import IndexedAdmin, Way
+from intramedial.ledger.checks import check
 from intramedial.ledger.models import Entry
-from intramedial.receipts.checking import read_receipt
+from intramedial.pretty_json import pretty
+from intramedial.receipts import signing
+from intramedial.receipts.reading import claims_of, resource_of
 
-SHOWN_FAULTS = 10
+AT_ONCE = 50
 
 
 @admin.register(Entry)
-class EntryAdmin(admin.ModelAdmin):
-    """Read-only list of the log's entries."""
+class EntryAdmin(IndexedAdmin):
+    """The log's entries, the latest first."""
 
-    list_display = ("index", "receipt_id", "workspace", "appended_at")
-    search_fields = ("=receipt_id", "=workspace")
-    date_hierarchy = "appended_at"
-    show_full_result_count = False
+    list_display = ("index", "receipt_id", "workspace", "outcome", "agent", "resource", "appended_at")
+    list_display_links = ("index", "receipt_id")
+    fields = ("index", "receipt_id", "workspace", "appended_at", "says", "leaf")
+    readonly_fields = ("says",)
     actions = ("verify",)
+    ways = (
+        Way(("receipt_id",), ("receipt_id",)),
+        Way(("workspace",), ("-workspace", "-index")),
+    )
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Entries come from the authority alone."""
-        return False
+    @admin.display(description="resultado")
+    def outcome(self, entry: Entry) -> str:
+        """What was answered."""
+        return str(claims_of(entry.leaf).get("outcome", ""))
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """An entry is never changed."""
-        return False
+    @admin.display(description="agente")
+    def agent(self, entry: Entry) -> str:
+        """Who asked, or whose lease ended."""
+        return str(claims_of(entry.leaf).get("sub", ""))
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """An entry is never deleted."""
-        return False
+    @admin.display(description="recurso")
+    def resource(self, entry: Entry) -> str:
+        """What it was about."""
+        return resource_of(claims_of(entry.leaf))
 
-    @admin.action(description="Verificar las firmas de lo elegido", permissions=["view"])
-    def verify(self, request: HttpRequest, queryset: QuerySet[Entry]) -> None:
-        """Check the signature of each chosen entry and that it says what stands beside it."""
-        faults = [f"{entry}: {fault}" for entry in queryset.iterator(500) if (fault := fault_of(entry))]
-        for fault in faults[:SHOWN_FAULTS]:
-            self.message_user(request, fault, messages.ERROR)
-        if len(faults) > SHOWN_FAULTS:
-            self.message_user(request, f"… y {len(faults) - SHOWN_FAULTS} más.", messages.ERROR)
-        if not faults:
-            self.message_user(
-                request, f"Firmas correctas en las {queryset.count()} anotaciones elegidas.", messages.SUCCESS
-            )
+    @admin.display(description="lo que dice")
+    def says(self, entry: Entry) -> str:
+        """The claims, to read."""
+        return pretty(claims_of(entry.leaf))
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """With the state of the whole log above the list."""
+        last = Entry.objects.order_by("-index").first()
+        state = {"last": last, "size": 0 if last is None else last.index + 1, "kid": signing.current().kid}
+        return super().changelist_view(request, {**(extra_context or {}), **state})
 
-def fault_of(entry: Entry) -> str:
-    """What is wrong with an entry, in Spanish; empty if nothing is."""
-    try:
-        claims = read_receipt(entry.leaf)
-    except ValueError as error:
-        return f"la firma no es válida ({error})"
-    if (claims.get("jti"), claims.get("workspace")) != (entry.receipt_id, entry.workspace):
-        return "el recibo firmado es de otro número o de otro espacio"
-    return ""
+    @admin.action(description="Verificar", permissions=["view"])
+    def verify(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse:
+        """Check the chosen entries: signature, published key, what is signed, place in the log."""
+        checked = check(queryset[:AT_ONCE])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Verificar recibos",
+            "opts": self.opts,
+            "checked": checked,
+            "bad": sum(not entry.holds for entry in checked),
+            "at_once": AT_ONCE,
+        }
+        return TemplateResponse(request, "admin/ledger/entry/verify.html", context)

@@ -8,4 +8,4 @@ class LedgerConfig(AppConfig):
 
     name = "intramedial.ledger"
     label = "ledger"
-    verbose_name = "Registro"
+    verbose_name = "Libro"

@@ -10,7 +10,7 @@ class Entry(models.Model):
 
     index = models.BigIntegerField("índice", primary_key=True)
     receipt_id = models.CharField("recibo", max_length=64, unique=True)
-    workspace = models.CharField("espacio", max_length=64, db_index=True)
+    workspace = models.CharField("espacio", max_length=64)
     leaf = models.TextField("JWS")
     appended_at = models.DateTimeField("anotado", default=timezone.now)
 
@@ -18,6 +18,7 @@ class Entry(models.Model):
         verbose_name = "anotación"
         verbose_name_plural = "anotaciones"
         ordering = ["-index"]
+        indexes = [models.Index(fields=["workspace", "index"], name="ledger_of_workspace")]
         constraints = [models.CheckConstraint(condition=Q(index__gte=0), name="ledger_index_from_0")]
 
     def __str__(self) -> str:

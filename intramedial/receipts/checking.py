@@ -14,13 +14,13 @@ def read_receipt(jws: str) -> dict[str, Any]:
     """The claims of a receipt that one of this service's keys signed; ``ValueError`` with words otherwise."""
     try:
         header_part, payload_part, signature_part = jws.split(".")
-        header = json.loads(_decode(header_part))
+        header = json.loads(decoded(header_part))
         key = next(key for key in signing.jwks()["keys"] if key["kid"] == header["kid"])
-        signed = _decode(signature_part) + f"{header_part}.{payload_part}".encode("ascii")
+        signed = decoded(signature_part) + f"{header_part}.{payload_part}".encode("ascii")
         if header["alg"] != "EdDSA" or header["typ"] != signing.HEADER_TYPE:
             raise ValueError("the header is not a receipt's")
-        crypto_sign_open(signed, _decode(key["x"]))
-        claims: dict[str, Any] = json.loads(_decode(payload_part))
+        crypto_sign_open(signed, decoded(key["x"]))
+        claims: dict[str, Any] = json.loads(decoded(payload_part))
     except StopIteration:
         raise ValueError("no key of this service signed it") from None
     except BadSignatureError:
@@ -30,7 +30,8 @@ def read_receipt(jws: str) -> dict[str, Any]:
     return claims
 
 
-def _decode(part: str) -> bytes:
+def decoded(part: str) -> bytes:
+    """The bytes of one part of a receipt; ``ValueError`` if it is not base64url as receipts have it."""
     data = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
     # Python's decoder skips foreign characters and spare bits; a receipt has one spelling.
     if signing.base64url(data).decode() != part:

@@ -4,15 +4,17 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from intramedial.admin_site import LargeTableAdmin, RecordAdmin
 from intramedial.identity.did import check_did
-from intramedial.workspaces import keys, provision
+from intramedial.workspaces import keys, names, provision
 from intramedial.workspaces.models import (
     ApiKey,
+    Invitation,
     Membership,
     Nonce,
     RegisteredAgent,
@@ -31,10 +33,19 @@ class MembershipInline(admin.TabularInline):
     autocomplete_fields = ("user",)
 
 
+class WorkspaceForm(forms.ModelForm):
+    """What may be changed of a workspace."""
+
+    def clean_name(self) -> str:
+        """A name as its owners could have given it."""
+        return names.normal(self.cleaned_data["name"])
+
+
 @admin.register(Workspace)
 class WorkspaceAdmin(LargeTableAdmin):
     """Workspaces."""
 
+    form = WorkspaceForm
     list_display = ("public_id", "name", "is_trial", "created_at")
     list_filter = (("trial", admin.EmptyFieldListFilter), "created_at")
     list_select_related = ("trial",)
@@ -60,6 +71,15 @@ class MembershipAdmin(LargeTableAdmin):
     search_fields = ("user__email", "workspace__public_id", "workspace__name")
     autocomplete_fields = ("user", "workspace")
     readonly_fields = ("created_at",)
+
+
+@admin.register(Invitation)
+class InvitationAdmin(RecordAdmin):
+    """Places kept for people who have not come yet."""
+
+    list_display = ("email", "workspace", "role", "created_at", "expires_at")
+    list_select_related = ("workspace",)
+    search_fields = ("email", "workspace__public_id")
 
 
 class DidForm(forms.ModelForm):
@@ -117,7 +137,7 @@ class ApiKeyAdmin(LargeTableAdmin):
         ("actor_did", admin.EmptyFieldListFilter),
     )
     list_select_related = ("workspace",)
-    search_fields = ("prefix", "label", "workspace__public_id", "actor_did")
+    search_fields = ("prefix__startswith", "label", "workspace__public_id__exact", "actor_did__exact")
     ordering = ("-created_at",)
     autocomplete_fields = ("workspace",)
     actions = ("revoke",)
@@ -153,8 +173,11 @@ class ApiKeyAdmin(LargeTableAdmin):
     @admin.action(description="Revocar las seleccionadas")
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         """Revoke those not revoked yet; they stop working at once."""
-        count = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
-        self.message_user(request, f"Revocadas: {count}.", messages.SUCCESS)
+        with transaction.atomic():
+            chosen = list(queryset.filter(revoked_at=None).select_related("workspace"))
+            queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
+            self.note(request, "revoked", chosen)
+        self.message_user(request, f"Revocadas: {len(chosen)}.", messages.SUCCESS)
 
 
 @admin.register(RegisteredAgent)
@@ -165,7 +188,7 @@ class RegisteredAgentAdmin(LargeTableAdmin):
     list_display = ("did", "workspace", "registered_at", "revoked_at")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
     list_select_related = ("workspace",)
-    search_fields = ("did", "workspace__public_id")
+    search_fields = ("did__exact", "workspace__public_id__exact")
     autocomplete_fields = ("workspace",)
     readonly_fields = ("registered_at",)
 
@@ -190,7 +213,7 @@ class TrialAdmin(LargeTableAdmin):
     list_display = ("did", "workspace", "calls_used", "calls_limit", "expires_at", "created_at")
     list_filter = ("expires_at",)
     list_select_related = ("workspace",)
-    search_fields = ("did", "workspace__public_id")
+    search_fields = ("did__exact", "workspace__public_id__exact")
     ordering = ("-created_at",)
     fields = ("did", "workspace", "calls_used", "calls_limit", "expires_at", "created_at")
     readonly_fields = ("did", "workspace", "calls_used", "created_at")
@@ -207,7 +230,7 @@ class TrialAgentAdmin(RecordAdmin):
 
     list_display = ("did", "trial", "created_at")
     list_select_related = ("trial",)
-    search_fields = ("did", "trial__did")
+    search_fields = ("did__exact", "trial__did__exact")
 
 
 @admin.register(Nonce)
@@ -215,7 +238,7 @@ class NonceAdmin(RecordAdmin):
     """Signed requests already seen."""
 
     list_display = ("key_and_nonce", "expires_at")
-    search_fields = ("key_and_nonce",)
+    search_fields = ("key_and_nonce__exact",)
     ordering = ("-expires_at",)
 
 
@@ -224,5 +247,5 @@ class TicketAdmin(RecordAdmin):
     """Tickets for live sockets that nobody has used yet."""
 
     list_display = ("workspace", "expires_at")
-    search_fields = ("workspace",)
+    search_fields = ("workspace__exact",)
     ordering = ("-expires_at",)

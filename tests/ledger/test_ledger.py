@@ -11,9 +11,9 @@ from django.db.models import Max
 from django.test import Client
 from django.urls import reverse
 
-from intramedial.ledger import admin, log
+from intramedial.ledger import checks, log
 from intramedial.ledger.models import Entry
-from intramedial.receipts import receipt
+from intramedial.receipts import receipt, signing
 
 _numbers = count()
 
@@ -137,11 +137,33 @@ def signed_entry(**changes):
 
 def test_verifying_finds_what_was_changed():
     entry = signed_entry()
-    assert admin.fault_of(entry) == ""
+    assert failing(entry) == []
     entry.workspace = "ws_other"
-    assert "otro espacio" in admin.fault_of(entry)
+    assert failing(entry) == ["Recibo"]
     entry.leaf = entry.leaf[:-8] + "AAAAAAAA"
-    assert "firma" in admin.fault_of(entry)
+    assert failing(entry) == ["Firma", "Recibo"]
+    _header, claims, signature = entry.leaf.split(".")
+    entry.leaf = ".".join((signing.base64url(b'{"kid": "nobody"}').decode(), claims, signature))
+    assert failing(entry) == ["Firma", "Clave publicada", "Recibo"]
+    entry.leaf = "not.a.receipt"
+    assert failing(entry) == ["Firma", "Clave publicada", "Recibo"]
+
+
+def failing(entry):
+    """The names of the checks that an entry fails."""
+    [checked] = checks.check([entry])
+    return [check.what for check in checked.checks if not check.holds]
+
+
+def test_verifying_finds_a_gap():
+    first = signed_entry()
+    signed_entry()
+    Entry.objects.filter(pk=first.pk + 1).update(index=first.pk + 2)
+    try:
+        assert failing(first) == ["Libro"]
+    finally:
+        Entry.objects.filter(pk=first.pk + 2).update(index=first.pk + 1)
+    assert failing(first) == []
 
 
 def test_the_admin_verifies_and_never_changes(superuser):
@@ -149,9 +171,9 @@ def test_the_admin_verifies_and_never_changes(superuser):
     listing = reverse("admin:ledger_entry_changelist")
     action = {"action": "verify", "_selected_action": [entry.pk]}
     assert entry.receipt_id in superuser.get(listing).content.decode()
-    assert "Firmas correctas en las 1" in superuser.post(listing, action, follow=True).content.decode()
+    assert "Se cumple todo: 1 de 1" in superuser.post(listing, action).content.decode()
     Entry.objects.filter(pk=entry.pk).update(leaf="not.a.receipt")
-    assert "la firma no es válida" in superuser.post(listing, action, follow=True).content.decode()
+    assert "No se cumple todo en 1 de 1" in superuser.post(listing, action).content.decode()
     assert superuser.get(reverse("admin:ledger_entry_add")).status_code == 403
     assert superuser.post(reverse("admin:ledger_entry_delete", args=[entry.pk])).status_code == 403
     change = reverse("admin:ledger_entry_change", args=[entry.pk])

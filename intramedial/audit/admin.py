@@ -1,0 +1,15 @@
+"""The audit log in the admin: to look at, never to change."""
+
+from django.contrib import admin
+
+from intramedial.admin_search import IndexedAdmin, Way
+from intramedial.audit.models import Entry
+
+
+@admin.register(Entry)
+class EntryAdmin(IndexedAdmin):
+    """Who did what, the latest first."""
+
+    list_display = ("at", "action", "target", "workspace", "actor", "address", "detail")
+    order = ("-pk",)
+    ways = (Way(("workspace",), ("workspace", "-at")),)
