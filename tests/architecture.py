@@ -117,6 +117,7 @@ MAY_READ_CLOCKS = {
     "intramedial/templatetags/times.py": "how long ago something was",
     "intramedial/workspaces/admin.py": "keys that expire and are revoked",
     "intramedial/workspaces/models.py": "when a row was made",
+    "intramedial/workspaces/pages/api_keys.py": "keys that expire and are revoked",
     "intramedial/workspaces/provision.py": "keys and trials that expire",
     "intramedial/workspaces/tickets.py": "tickets that expire",
     "intramedial/workspaces/trials.py": "trials that expire",

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from intramedial.workspaces import keys
 
@@ -61,9 +62,9 @@ class Membership(models.Model):
     class Role(models.TextChoices):
         """What a member may do: everything, use it, look at it."""
 
-        OWNER = "owner", "propietario"
-        MEMBER = "member", "miembro"
-        VIEWER = "viewer", "lector"
+        OWNER = "owner", _("propietario")
+        MEMBER = "member", _("miembro")
+        VIEWER = "viewer", _("lector")
 
     workspace = models.ForeignKey(
         Workspace, models.CASCADE, related_name="memberships", verbose_name="espacio"

@@ -1,6 +1,6 @@
 """Making and revoking workspaces and their API keys; commands, pages and the admin all come through here."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -102,6 +102,28 @@ def keys_in_force(workspace: Workspace) -> QuerySet[ApiKey]:
     """The keys of `workspace` that are neither revoked nor expired."""
     unrevoked = ApiKey.objects.filter(workspace=workspace, revoked_at=None)
     return unrevoked.exclude(expires_at__lte=timezone.now())
+
+
+def rotate_api_key(key: ApiKey, overlap: timedelta, bits: bytes | None = None) -> keys.NewKey:
+    """A new key that may do what `key` may, for as long a time from now; `key` ends after `overlap`.
+
+    TooManyKeys when both would not find room.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        hold(key.workspace)
+        if not overlap:
+            ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=now)
+        elif key.expires_at is None or key.expires_at > now + overlap:
+            ApiKey.objects.filter(pk=key.pk).update(expires_at=now + overlap)
+        return create_api_key(
+            key.workspace,
+            actor_did=key.actor_did,
+            read_only=key.read_only,
+            label=key.label,
+            expires_at=now + (key.expires_at - key.created_at) if key.expires_at else None,
+            bits=bits,
+        )
 
 
 def revoke_api_key(prefix: str) -> datetime:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from intramedial.identity.principal import TrialState
 from intramedial.problems import Problem
+from intramedial.turns import take_turns
 from intramedial.workspaces.models import RegisteredAgent, Trial, TrialAgent, Workspace
 
 HOUR = timedelta(hours=1)
@@ -34,7 +35,7 @@ def begin(did: str, address_hash: str) -> tuple[State, bool]:
     too many new trials in the last hour.
     """
     with transaction.atomic():
-        _serialize(f"trial {did}", f"address {address_hash}")
+        take_turns(f"trial {did}", f"address {address_hash}")
         trial = Trial.objects.select_related("workspace").filter(did=did).first()
         if trial is not None:
             return state(trial), False
@@ -64,7 +65,7 @@ def add_agent(trial_did: str, did: str) -> tuple[State, bool]:
     Problem: `forbidden` for a key that belongs elsewhere, `rate_limited` when the trial has all its agents.
     """
     with transaction.atomic():
-        _serialize(f"trial {did}", f"trial {trial_did}")
+        take_turns(f"trial {did}", f"trial {trial_did}")
         trial = Trial.objects.select_related("workspace").get(did=trial_did)
         if did == trial_did or _agents(trial).filter(did=did).exists():
             return state(trial), False
@@ -112,11 +113,3 @@ def _check_address(address_hash: str, now: datetime) -> None:
         f"An address may begin {settings.TRIALS_PER_HOUR} trials an hour.",
         headers={"retry-after": str(seconds)},
     )
-
-
-def _serialize(*names: str) -> None:
-    """Let one transaction at a time look at these names. On SQLite it is alone anyway."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            for name in sorted(names):
-                cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [name])
