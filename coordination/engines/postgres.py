@@ -27,7 +27,7 @@ from . import (
     WriteRefused,
 )
 from . import postgres_sql as sql
-from .postgres_session import OPTIONS, SESSION, Connection
+from .postgres_session import OPTIONS, SESSION, Answer, Session, Statement
 
 
 def lock_number(text: str) -> int:
@@ -61,67 +61,72 @@ class PostgresEngine:
         patient a session is, it does not say: less so than the pages."""
         options = f"{conninfo.get('options', '')} {OPTIONS}"
         self._conninfo = {**conninfo, **SESSION, "options": options}
-        self._open: psycopg.Connection[Any] | None = None
+        self._open: Session | None = None
         self._within = False  # a transaction, which is lost with its connection
         self.statements = 0
 
-    @property
-    def _db(self) -> psycopg.Connection[Any]:
+    def _session(self) -> Session:
         if self._open is None or self._open.closed:
             if self._within:
                 raise psycopg.OperationalError("the connection was lost within a transaction")
-            self._open = Connection.connect(**self._conninfo, autocommit=True)
+            self._open = Session(self._conninfo)
         return self._open
 
-    def _execute(self, query: str, params: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
-        self.statements += 1
-        return self._db.execute(query.encode(), params)
+    def _ask(self, *statements: Statement) -> list[Answer]:
+        self.statements += len(statements)
+        return self._session().ask(*statements)
 
-    def _begin(self, statement: str) -> None:
-        self._execute(statement)
+    def _begin(self, statement: str, *more: Statement) -> list[Answer]:
+        """Begin a transaction; the answers to what is asked besides."""
+        session = self._session()
         self._within = True
+        self.statements += 1 + len(more)
+        return session.ask((statement, ()), *more)[1:]
 
     def _all(self, query: str, params: Sequence[Any] = ()) -> list[Row]:
         with _faults():
-            return self._execute(query, params).fetchall()
+            return self._ask((query, params))[0].rows
 
     def begin(self, workspaces: Sequence[str]) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
-        with _faults(), self._db.pipeline():
-            self._begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-            self._execute("SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k", [locks])
-            begun = self._execute(
-                f"SELECT {sql.CLOCK}, (SELECT max(at) FROM lease_pulse),"
-                " current_setting('transaction_isolation'), current_setting('synchronous_commit')"
+        with _faults():
+            _, begun, outages = self._begin(
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+                (sql.LOCKS, [locks]),
+                (sql.BEGUN, ()),
+                (sql.OUTAGES, ()),
             )
-            outages = self._execute("SELECT since, until FROM lease_outage")
-            clock, pulse, isolation, durable = begun.fetchone() or ()
-            if isolation != "read committed" or durable == "off":
-                raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
-            return Begun(clock, pulse, outages.fetchall())
+        [(clock, pulse, isolation, durable)] = begun.rows
+        if isolation != "read committed" or durable == "off":
+            raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
+        return Begun(clock, pulse, outages.rows)
 
     def load(self, want: Wanted, now: int) -> Loaded:
-        with _faults(), self._db.pipeline():
-            due_in, tenants = list(want.due_in), list(want.tenants)
-            resources = self._execute(sql.RESOURCES, [now, document(want.resources), due_in])
-            agents = self._execute(sql.AGENTS, [document(want.agents)]) if want.agents else None
-            known = self._execute(sql.TENANTS, [tenants]) if tenants else None
-            return Loaded(
-                resources.fetchall(),
-                agents.fetchall() if agents is not None else [],
-                known.fetchall() if known is not None else [],
-            )
+        statements: dict[str, Statement] = {
+            "resources": (sql.RESOURCES, [now, document(want.resources), list(want.due_in)])
+        }
+        if want.agents:
+            statements["agents"] = sql.AGENTS, [document(want.agents)]
+        if want.tenants:
+            statements["tenants"] = sql.TENANTS, [list(want.tenants)]
+        found = self._named(statements)
+        return Loaded(found["resources"], found.get("agents", []), found.get("tenants", []))
 
     def members(self, active: Sequence[Key], contended: Sequence[Key]) -> Members:
-        if not active and not contended:
-            return Members([], [], [])
-        with _faults(), self._db.pipeline():
-            leases = self._execute(sql.LEASES, [document(active)])
-            if not contended:
-                return Members(leases.fetchall(), [], [])
-            waits = self._execute(sql.WAITS, [document(contended)])
-            refusals = self._execute(sql.REFUSALS, [document(contended)])
-            return Members(leases.fetchall(), waits.fetchall(), refusals.fetchall())
+        statements: dict[str, Statement] = {}
+        if active:
+            statements["leases"] = sql.LEASES, [document(active)]
+        if contended:
+            statements["waits"] = sql.WAITS, [document(contended)]
+            statements["refusals"] = sql.REFUSALS, [document(contended)]
+        found = self._named(statements)
+        return Members(*(found.get(name, []) for name in ("leases", "waits", "refusals")))
+
+    def _named(self, statements: Mapping[str, Statement]) -> dict[str, list[Row]]:
+        """The rows of each, by its name."""
+        with _faults():
+            answers = self._ask(*statements.values()) if statements else []
+        return {name: answer.rows for name, answer in zip(statements, answers, strict=True)}
 
     def agents(self, keys: Sequence[Key]) -> list[Row]:
         return self._all(sql.AGENTS, [document(keys)]) if keys else []
@@ -135,58 +140,56 @@ class PostgresEngine:
         ]
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
+        names = [name for name in WRITES if changes.get(name)]
+        if not names:
+            return
         with _faults():
-            with self._db.pipeline():
-                made = [
-                    (name, len(changes[name]), self._execute(sql.WRITE[name], [document(changes[name])]))
-                    for name in WRITES
-                    if changes.get(name)
-                ]
-            for name, count, cursor in made:
-                if name in GUARDED and cursor.rowcount != count:
-                    raise WriteRefused(f"{name} met {cursor.rowcount} rows instead of {count}")
+            answers = self._ask(*((sql.WRITE[name], [document(changes[name])]) for name in names))
+        for name, answer in zip(names, answers, strict=True):
+            if name in GUARDED and answer.count != len(changes[name]):
+                raise WriteRefused(f"{name} met {answer.count} rows instead of {len(changes[name])}")
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
         with _faults():
-            self._execute("SELECT pg_advisory_xact_lock(%s)", [lock_number("outage")])
-            (pulse,) = self._execute("SELECT max(at) FROM lease_pulse").fetchone() or (None,)
-            latest = self._execute(
-                "SELECT since, until FROM lease_outage ORDER BY since DESC LIMIT 1"
-            ).fetchone()
-            if latest is not None and latest[0] >= since:
-                return tuple(latest)
+            _, pulses, outages = self._ask(
+                ("SELECT pg_advisory_xact_lock(%s)", [lock_number("outage")]),
+                ("SELECT max(at) FROM lease_pulse", ()),
+                ("SELECT since, until FROM lease_outage ORDER BY since DESC LIMIT 1", ()),
+            )
+            pulse = pulses.rows[0][0]
+            if outages.rows and outages.rows[0][0] >= since:
+                return outages.rows[0]
             if pulse is not None and now - pulse <= after_ms:
                 return None
-            self._execute("INSERT INTO lease_outage (since, until) VALUES (%s, %s)", [since, now])
+            self._ask(("INSERT INTO lease_outage (since, until) VALUES (%s, %s)", [since, now]))
             return since, now
 
     def commit(self, process: str | None, now: int) -> None:
+        pulse: list[Statement] = [(sql.PULSE, [process, now])] if process is not None else []
         with _faults(InDoubt):
-            with self._db.pipeline():
-                if process is not None:
-                    self._execute(sql.PULSE, [process, now])
-                done = self._execute("COMMIT")
-            if done.statusmessage != "COMMIT":
-                raise StorageFault(f"the commit became a {done.statusmessage}")
+            *_, done = self._ask(*pulse, ("COMMIT", ()))
+            if done.tag != "COMMIT":
+                raise StorageFault(f"the commit became a {done.tag}")
         self._within = False
 
     def rollback(self) -> None:
         self._within = False
         try:
-            if self._open is not None:
-                self._open.rollback()
+            if self._open is not None and not self._open.closed and not self._open.idle:
+                self._open.ask(("ROLLBACK", ()))
         except psycopg.Error:
             self.close()
 
     @contextmanager
     def reading(self) -> Iterator[Begun]:
         try:
-            with _faults(), self._db.pipeline():
-                self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                clock = self._execute(f"SELECT {sql.CLOCK}")
-                outages = self._execute("SELECT since, until FROM lease_outage")
-                begun = Begun((clock.fetchone() or (None,))[0], None, outages.fetchall())
-            yield begun
+            with _faults():
+                clock, outages = self._begin(
+                    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                    (f"SELECT {sql.CLOCK}", ()),
+                    (sql.OUTAGES, ()),
+                )
+            yield Begun(clock.rows[0][0], None, outages.rows)
         finally:
             self.rollback()
 
@@ -257,17 +260,18 @@ class PostgresEngine:
 
     def forget_history(self, before: int, limit: int) -> int:
         with _faults():
-            self._execute("DELETE FROM lease_outage WHERE until < %s", [before])
-            return self._execute(
-                "DELETE FROM lease_trust_move WHERE at < %s"
-                " AND id = ANY(ARRAY(SELECT id FROM lease_trust_move ORDER BY id LIMIT %s))",
-                [before, limit],
-            ).rowcount
+            _, moves = self._ask(
+                ("DELETE FROM lease_outage WHERE until < %s", [before]),
+                (
+                    "DELETE FROM lease_trust_move WHERE at < %s"
+                    " AND id = ANY(ARRAY(SELECT id FROM lease_trust_move ORDER BY id LIMIT %s))",
+                    [before, limit],
+                ),
+            )
+        return moves.count
 
     def forget_pulses(self, older_ms: int) -> None:
-        with _faults():
-            query = "DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s"
-            self._execute(query, [older_ms])
+        self._all("DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s", [older_ms])
 
     def close(self) -> None:
         if self._open is not None:

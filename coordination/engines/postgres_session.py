@@ -1,9 +1,17 @@
-"""The PostgreSQL engine's sessions: what they are set to, and how long they wait for an answer."""
+"""The PostgreSQL engine's session: several statements in one exchange, and one wait for all the answers.
 
-from typing import Any
+It is libpq's pipeline mode by way of `psycopg.pq`. psycopg's own pipeline sends every statement by itself and
+waits for the socket each time, which cost more than all that the server did.
+"""
+
+import select
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any, NamedTuple
 
 import psycopg
-from psycopg.abc import RV, PQGen
+from psycopg import pq
+from psycopg.errors import error_from_result
 
 # A server that hangs must become an error in time: a caller is told within seconds that there is no lease.
 SESSION = {
@@ -22,15 +30,162 @@ OPTIONS = (
     " -c max_parallel_workers_per_gather=0"
 )
 
+Statement = tuple[str, Sequence[Any]]
+"""SQL with `%s` where a parameter comes, and the parameters: None, bool, int, str, lists of int or str."""
 
-class Connection(psycopg.Connection[Any]):
-    """One that is closed when it is lost, or when the server says nothing for `SILENT_S`."""
 
-    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """See psycopg: every exchange with the server waits here."""
+class Answer(NamedTuple):
+    """What a statement gave: its rows, how many it met, and its command's tag (`COMMIT`, `ROLLBACK` …)."""
+
+    rows: list[tuple[Any, ...]]
+    count: int
+    tag: str
+
+
+def _bytea(value: bytes) -> bytes:
+    return bytes.fromhex(value[2:].decode())
+
+
+# By the number of a type in pg_type: bool, bytea, bigint, smallint, integer. All else is text.
+_FROM_TEXT: Mapping[int, Callable[[bytes], Any]] = {
+    16: b"t".__eq__,
+    17: _bytea,
+    20: int,
+    21: int,
+    23: int,
+}
+
+
+class Session:
+    """One connection. Raises psycopg.Error; one that is lost, or silent for `SILENT_S`, is closed."""
+
+    def __init__(self, conninfo: Mapping[str, Any]) -> None:
+        """`conninfo`: keyword parameters of `psycopg.connect`."""
+        self._connection = psycopg.Connection[Any].connect(**conninfo, autocommit=True)
+        self._pg = self._connection.pgconn
+        self._pg.nonblocking = 1
+        self._pg.enter_pipeline_mode()
+        self._poll = select.poll()
+        self._socket = self._pg.socket
+        self._names: dict[str, bytes] = {}  # of the statements that the server has prepared
+        self._numbers = count(1)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended, or was lost."""
+        return self._pg.status != pq.ConnStatus.OK
+
+    @property
+    def idle(self) -> bool:
+        """Whether no transaction is open."""
+        return self._pg.transaction_status == pq.TransactionStatus.IDLE
+
+    def close(self) -> None:
+        """End it. Idempotent."""
+        self._connection.close()
+
+    def ask(self, *statements: Statement) -> list[Answer]:
+        """Run these in order, in one exchange. After one that fails none runs, and its error is raised."""
         try:
-            return super().wait(gen, interval, SILENT_S if timeout is None else timeout)
+            asked = self._send(statements)
+            return self._hear(asked)
         except psycopg.OperationalError as error:
             if error.sqlstate is None:  # it is not the server that says so
                 self.close()
             raise
+
+    # --- sending ---------------------------------------------------------------------------------
+
+    def _send(self, statements: Sequence[Statement]) -> list[tuple[str, bytes]]:
+        """What was asked, in order: (SQL, name) of one that is prepared, ("", b"") of one that runs."""
+        asked = []
+        fresh: dict[str, bytes] = {}
+        # All of it before anything is sent: what cannot be said spoils no exchange.
+        said = [(query, [_to_text(value) for value in params]) for query, params in statements]
+        for query, values in said:
+            name = self._names.get(query) or fresh.get(query)
+            if name is None:
+                name = fresh[query] = b"s%d" % next(self._numbers)
+                self._pg.send_prepare(name, _numbered(query))
+                asked.append((query, name))
+            self._pg.send_query_prepared(name, values)
+            asked.append(("", b""))
+        self._pg.pipeline_sync()
+        while self._pg.flush():
+            self._wait(select.POLLIN | select.POLLOUT)
+            self._pg.consume_input()
+        return asked
+
+    def _wait(self, events: int) -> None:
+        self._poll.register(self._socket, events)
+        if not self._poll.poll(SILENT_S * 1000):
+            raise psycopg.OperationalError(f"the server said nothing for {SILENT_S:g} s")
+
+    # --- hearing ---------------------------------------------------------------------------------
+
+    def _hear(self, asked: Sequence[tuple[str, bytes]]) -> list[Answer]:
+        answers: list[Answer] = []
+        fault: psycopg.Error | None = None
+        for (query, name), result in zip(asked, self._results(), strict=False):
+            if result.status == pq.ExecStatus.FATAL_ERROR:
+                fault = fault or error_from_result(result, encoding="utf-8")
+            elif query and result.status == pq.ExecStatus.COMMAND_OK:
+                self._names[query] = name
+            elif not query and fault is None:
+                answers.append(_answer(result))
+        if fault is not None:
+            raise fault
+        return answers
+
+    def _results(self) -> list[Any]:
+        """One result for each thing asked, up to the end of the exchange."""
+        taken: list[Any] = []
+        while True:
+            while self._pg.is_busy():
+                self._wait(select.POLLIN)
+                self._pg.consume_input()
+            result = self._pg.get_result()
+            if result is not None:
+                if result.status == pq.ExecStatus.PIPELINE_SYNC:
+                    return taken
+                taken.append(result)
+            if self.closed:
+                raise psycopg.OperationalError("the connection was lost")
+
+
+def _numbered(query: str) -> bytes:
+    """With `$1`, `$2` … for each `%s`."""
+    first, *rest = query.split("%s")
+    return (first + "".join(f"${number}{part}" for number, part in enumerate(rest, 1))).encode()
+
+
+def _to_text(value: Any) -> bytes | None:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return b"{%s}" % b",".join(_element(element) for element in value)
+    if isinstance(value, bool):
+        return b"t" if value else b"f"
+    data = str(value).encode()
+    if b"\0" in data:  # it would end there, unnoticed
+        raise psycopg.DataError("a text with NUL cannot be stored")
+    return data
+
+
+def _element(value: int | str) -> bytes:
+    data = _to_text(value) or b""
+    return data if isinstance(value, int) else b'"%s"' % data.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+
+
+def _answer(result: Any) -> Answer:
+    tag = (result.command_status or b"").decode()
+    read = [_FROM_TEXT.get(result.ftype(column), bytes.decode) for column in range(result.nfields)]
+    rows = [
+        tuple(_value(result.get_value(row, column), kind) for column, kind in enumerate(read))
+        for row in range(result.ntuples)
+    ]
+    return Answer(rows, result.command_tuples or 0, tag)
+
+
+def _value(value: bytes | None, read: Callable[[bytes], Any]) -> Any:
+    return None if value is None else read(value)

@@ -53,6 +53,12 @@ _AGENT = {"score": "int", "releases": "bigint", "expiries": "bigint"}
 _AGENT_KEY = {"workspace": "text", "did": "text"}
 
 CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+LOCKS = "SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
+BEGUN = (
+    f"SELECT {CLOCK}, (SELECT max(at) FROM lease_pulse),"
+    " current_setting('transaction_isolation'), current_setting('synchronous_commit')"
+)
+OUTAGES = "SELECT since, until FROM lease_outage"
 KEYS = rows("k", _RESOURCE_KEY)
 _HERE = "workspace = k.workspace AND resource = k.name"
 # MATERIALIZED: what is due is found by its time alone. Few rows are, and the planner takes them for many.

@@ -111,7 +111,7 @@ async def test_a_server_process_that_stands_still_becomes_an_error(
 def test_no_statement_of_a_transaction_runs_on_another_connection(engine: PostgresEngine) -> None:
     """It would run without the workspace's lock, each statement committed by itself."""
     engine.begin(["ws_1"])
-    engine._db.close()
+    engine._session().close()
     for go_on in (
         lambda: engine.write({"agent_insert": [(500, 0, 0, "ws_1", "did:a")]}),
         lambda: engine.commit("alone", 1),
@@ -128,7 +128,7 @@ def test_no_statement_of_a_transaction_runs_on_another_connection(engine: Postgr
 def test_a_commit_that_becomes_a_rollback_is_no_commit(engine: PostgresEngine) -> None:
     engine.begin(["ws_1"])
     with pytest.raises(psycopg.Error):
-        engine._db.execute("SELECT 1 / 0")
+        engine._ask(("SELECT 1 / 0", ()))
     with pytest.raises(StorageFault):
         engine.commit("alone", 1)
     engine.rollback()

@@ -100,15 +100,20 @@ class Told:
 
     def __init__(self, engine: PostgresEngine) -> None:
         self.statements: dict[str, Any] = {}
-        self._execute = engine._execute
-        engine._execute = self._listen
+        session = engine._session()
+        self._ask = session.ask
+        session.ask = self._listen
 
-    def _listen(self, query: str, params: Any = ()) -> Any:
+    def _listen(self, *statements: Any) -> Any:
+        for query, params in statements:
+            self._note(query, params)
+        return self._ask(*statements)
+
+    def _note(self, query: str, params: Any) -> None:
         if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE)", query):
             before = self.statements.get(query)
             if before is None or len(str(before)) < len(str(params)):
                 self.statements[query] = params
-        return self._execute(query, params)
 
 
 def planned(connection: psycopg.Connection[Any], name: str, query: str, params: Any) -> None:
