@@ -14,7 +14,7 @@ from coordination.authority import Ask
 from coordination.core.messages import Acquire, Command, Outcome, Release
 from coordination.core.model import Mode
 from tests.api.conftest import Clock, running_authority, time_
-from tests.people import member
+from tests.people import client_of, member
 
 __all__ = ["running_authority", "time_"]
 
@@ -58,8 +58,6 @@ def browse(workspace: Any) -> Callable[..., Client]:
     """`browse(role="viewer")`: a member's browser."""
 
     def client(role: str = "viewer") -> Client:
-        client = Client()
-        client.force_login(member(workspace, role))
-        return client
+        return client_of(member(workspace, role))
 
     return client

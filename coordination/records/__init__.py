@@ -1,0 +1,1 @@
+"""What a workspace keeps: its agents and what moved their trust, its receipts, its usage."""
