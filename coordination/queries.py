@@ -15,7 +15,10 @@ from .core.picture import deadlocks
 from .opening import open_engine, rules
 from .store import StorageFault, Store, Transaction
 
-__all__ = ["PAGE", "StorageFault", "agent", "deadlock_list", "lease", "picture", "snapshot", "stop"]
+__all__ = [
+    *("PAGE", "StorageFault", "agent", "conduct", "deadlock_list", "lease", "picture", "search"),
+    *("snapshot", "stop"),
+]
 
 PAGE = 500
 WHOLE = 10_000
@@ -49,20 +52,28 @@ async def picture(
 
 async def agent(workspace: str, did: str) -> Json | None:
     """The body of `GET agents`: trust, holds and waits; None for one never seen. Raises StorageFault."""
+    found = await agents(workspace, [did])
+    return found[0] if found else None
 
-    def read(transaction: Transaction) -> Json | None:
-        names = transaction.names_of(workspace, did)
-        world = transaction.look(workspace, names, [did])
-        known = world.agents.get(did)
-        if known is None:
-            return None
+
+async def agents(workspace: str, dids: list[str]) -> list[Json]:
+    """The same of several, without those never seen. Raises StorageFault."""
+
+    def read(transaction: Transaction) -> list[Json]:
+        names = {name for did in dids for name in transaction.names_of(workspace, did)}
+        world = transaction.look(workspace, names, dids)
         resources = [world.resources[name] for name in sorted(names) if name in world.resources]
-        return {
-            "did": did,
-            "trust": _trust(known),
-            "holds": [said for said in _holders(resources) if said["holder"] == did],
-            "waits": [said for said in _queue(resources, transaction) if said["actorDid"] == did],
-        }
+        holders, queue = _holders(resources), _queue(resources, transaction)
+        return [
+            {
+                "did": did,
+                "trust": _trust(known),
+                "holds": [said for said in holders if said["holder"] == did],
+                "waits": [said for said in queue if said["actorDid"] == did],
+            }
+            for did in dids
+            if (known := world.agents.get(did)) is not None
+        ]
 
     return await _reading(read)
 
@@ -74,6 +85,39 @@ async def lease(workspace: str, resource: str, agent: str) -> Lease | None:
     def read(transaction: Transaction) -> Lease | None:
         found = transaction.look(workspace, [resource]).resources.get(resource)
         return None if found is None else found.lease_of(agent)
+
+    return await _reading(read)
+
+
+async def search(workspace: str, beginning: str, limit: int = 20) -> list[Json]:
+    """Resources in use whose names begin so, and the one of that very name if it is known: resource, holders,
+    queue (how many), lastToken. Raises StorageFault."""
+
+    def read(transaction: Transaction) -> list[Json]:
+        # In the database's order, which may put others between them: then fewer are found.
+        after = transaction.active_names(workspace, beginning, limit)
+        names = [beginning, *(name for name in after if name.startswith(beginning))]
+        resources = transaction.look(workspace, names).resources
+        return [
+            {
+                "resource": found.name,
+                "holders": len(found.leases),
+                "queue": len(found.queue),
+                "lastToken": found.last_token,
+            }
+            for name in names
+            if (found := resources.get(name)) is not None
+        ]
+
+    return await _reading(read)
+
+
+async def conduct(workspace: str, dids: list[str]) -> dict[str, Json]:
+    """The trust of those of these agents that are known. Raises StorageFault."""
+
+    def read(transaction: Transaction) -> dict[str, Json]:
+        world = transaction.look(workspace, [], dids)
+        return {did: _trust(world.agents[did]) for did in dids if did in world.agents}
 
     return await _reading(read)
 

@@ -15,7 +15,7 @@ AUTHORITY = (
     *("coordination.inbox", "coordination.outbox"),
 )
 # What a shell sees of all that.
-DOOR = (*VALUES, "coordination.authority", "coordination.queries")
+DOOR = (*VALUES, "coordination.authority", "coordination.history", "coordination.queries")
 # What pages need besides.
 PAGES = (*DOOR, "coordination.page", "coordination.texts", *PLATFORM)
 
@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "coordination/store.py": (*VALUES, *STORE),
     "coordination/transaction.py": (*VALUES, *STORE),
     "coordination/queries.py": (*VALUES, *STORE),
+    "coordination/history.py": (*VALUES, *STORE),
     **{
         f"coordination/{part.removeprefix('coordination.')}.py": (
             *VALUES,
@@ -93,6 +94,7 @@ MAY_IMPORT = {
     "manage.py": (),
     # A program of its own, for other machines.
     "static/cli/intramedial.py": (),
+    "static/cli/proof.py": (),
 }
 
 # Where a clock is read, and why. The core takes `now` as an argument.
@@ -117,9 +119,16 @@ MAY_READ_CLOCKS = {
     "intramedial/templatetags/times.py": "how long ago something was",
     "intramedial/workspaces/admin.py": "keys that expire and are revoked",
     "intramedial/workspaces/models.py": "when a row was made",
+    "intramedial/workspaces/adoption.py": "trials that expire",
+    "intramedial/workspaces/pages/adopt.py": "proofs that age",
     "intramedial/workspaces/pages/api_keys.py": "keys that expire and are revoked",
+    "intramedial/workspaces/pages/members.py": "invitations that expire",
+    "intramedial/workspaces/pages/signers.py": "proofs that age",
+    "intramedial/workspaces/people.py": "invitations that expire",
     "intramedial/workspaces/provision.py": "keys and trials that expire",
+    "intramedial/workspaces/registration.py": "when an agent was registered and revoked",
     "intramedial/workspaces/tickets.py": "tickets that expire",
     "intramedial/workspaces/trials.py": "trials that expire",
     "intramedial/workspaces/trials_api.py": "what is left of a trial, and proofs that age",
+    "static/cli/proof.py": "when a proof is made",
 }
