@@ -151,6 +151,12 @@ TABLE = (
         "agents registered in a workspace to sign requests",
     ),
     Setting(
+        "INTRAMEDIAL_INVITATIONS_PER_HOUR",
+        "30",
+        _whole(1, 100_000),
+        "invitations that a person may send in an hour",
+    ),
+    Setting(
         "INTRAMEDIAL_INVITATION_DAYS", "7", _whole(1, 365), "days until an invitation to a workspace expires"
     ),
     Setting(

@@ -122,7 +122,6 @@ MAY_READ_CLOCKS = {
     "intramedial/workspaces/adoption.py": "trials that expire",
     "intramedial/workspaces/pages/adopt.py": "proofs that age",
     "intramedial/workspaces/pages/api_keys.py": "keys that expire and are revoked",
-    "intramedial/workspaces/pages/members.py": "invitations that expire",
     "intramedial/workspaces/pages/signers.py": "proofs that age",
     "intramedial/workspaces/people.py": "invitations that expire",
     "intramedial/workspaces/provision.py": "keys and trials that expire",

@@ -49,7 +49,7 @@ def workspace_page(least: Role = Role.VIEWER) -> Callable[[View], View]:
             membership = membership_of(request, workspace)
             if not at_least(membership, least):
                 raise PermissionDenied
-            return _private(view(request, membership, **kwargs))
+            return private(view(request, membership, **kwargs))
 
         return guarded
 
@@ -63,12 +63,12 @@ def person_page(view: View) -> View:
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path(), reverse("account_login"))
-        return _private(view(request, **kwargs))
+        return private(view(request, **kwargs))
 
     return guarded
 
 
-def _private(response: HttpResponse) -> HttpResponse:
+def private(response: HttpResponse) -> HttpResponse:
     """Kept by nobody: what is shown is one person's, and there may be a secret in it."""
     response["Cache-Control"] = "private, no-store"
     return response

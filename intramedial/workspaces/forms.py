@@ -1,32 +1,26 @@
 """What is filled in on the pages of workspaces."""
 
+import unicodedata
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from intramedial import amounts
-from intramedial.identity.did import check_did
 from intramedial.workspaces import names
+from intramedial.workspaces.fields import TYPED_LIMIT, DidField, KeyDidField, NameField
+from intramedial.workspaces.models import Membership, Workspace
 from intramedial.workspaces.once import OnceForm
 
-TYPED_LIMIT = 2_000
-"""More than any field takes, so that a name that is too long is told so, and a flood is not read."""
-
-
-class NameField(forms.CharField):
-    """A name as `names.normal` has it."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=TYPED_LIMIT, strip=False, **kwargs)
-        # Said in words after sending, instead of cut while typing.
-        self.widget.attrs.pop("maxlength", None)
-
-    def clean(self, value: Any) -> str:
-        """The name; empty where it may be."""
-        text: str = super().clean(value)
-        return names.normal(text) if text.strip() or self.required else ""
+Role = Membership.Role
+ROLES = [
+    (Role.VIEWER, _("lector: mira el panel, los agentes y los recibos")),
+    (Role.MEMBER, _("miembro: además maneja claves y registra agentes")),
+    (Role.OWNER, _("propietario: además maneja personas, ajustes y auditoría")),
+]
 
 
 class WorkspaceForm(OnceForm):
@@ -35,23 +29,27 @@ class WorkspaceForm(OnceForm):
     name = NameField(label=_("Nombre"), help_text=_("Del equipo o del proyecto. Se puede cambiar después."))
 
 
-class DidField(forms.CharField):
-    """The DID of an agent."""
+class SignerForm(forms.Form):
+    """An agent, and the proof that its key is held."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=TYPED_LIMIT, **kwargs)
-        self.widget.attrs.pop("maxlength", None)
-        self.widget.attrs |= {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+    did = KeyDidField(label=_("DID del agente"))
+    proof = forms.CharField(
+        label=_("Prueba"),
+        max_length=TYPED_LIMIT,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+    )
 
-    def clean(self, value: Any) -> str:
-        """The DID; empty where it may be."""
-        did: str = super().clean(value)
-        try:
-            return check_did(did) if did else ""
-        except ValueError:
-            raise ValidationError(
-                _("No es un DID que sirva: escribe did:<método>:<id>, como did:key:z6Mk…")
-            ) from None
+    def clean_proof(self) -> str:
+        """The proof, without the breaks that a terminal puts into it."""
+        return "".join(self.cleaned_data["proof"].split())
+
+
+class AdoptForm(OnceForm):
+    """A trial, by the key that began it, and what it is to be called."""
+
+    name = NameField(label=_("Nombre del espacio"))
+    did = KeyDidField(widget=forms.HiddenInput)
+    proof = forms.CharField(max_length=TYPED_LIMIT, widget=forms.HiddenInput)
 
 
 class KeyForm(OnceForm):
@@ -113,3 +111,135 @@ class RotateForm(OnceForm):
         super().__init__(*args, **kwargs)
         later = [(str(hours), amounts.ago(-3600 * hours)) for hours in self.OVERLAPS]
         self.fields["hours"].choices = [("0", _("ahora mismo")), *later]
+
+
+class InvitationForm(OnceForm):
+    """A place in the workspace for somebody."""
+
+    email = forms.EmailField(label=_("Correo electrónico"), max_length=254)
+    role = forms.ChoiceField(label=_("Papel"), widget=forms.RadioSelect, choices=ROLES, initial=Role.MEMBER)
+
+    def __init__(self, *args: Any, workspace: Workspace, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.workspace = workspace
+        self.fields["email"].widget.attrs |= {"autocomplete": "off"}
+
+    def clean_email(self) -> str:
+        """The address of somebody who is not in the workspace."""
+        email: str = self.cleaned_data["email"].lower()
+        if not email.isascii():
+            raise ValidationError(_("Escribe la dirección solo con letras sin tilde, cifras y signos."))
+        if self.workspace.memberships.filter(user__email__iexact=email).exists():
+            raise ValidationError(_("Ya está en el espacio."))
+        return email
+
+
+class RoleForm(forms.Form):
+    """What a member may do."""
+
+    role = forms.ChoiceField(label=_("Papel"), widget=forms.RadioSelect, choices=ROLES)
+
+
+class RenameForm(forms.Form):
+    """Another name for a workspace."""
+
+    name = NameField(label=_("Nombre"))
+
+
+class ClassForm(forms.Form):
+    """One semantic class; an empty name is none."""
+
+    name = forms.CharField(label=_("Clase"), max_length=TYPED_LIMIT, required=False, strip=True)
+    mode = forms.ChoiceField(
+        label=_("#read"),
+        required=False,
+        choices=[("shared", _("deja leer a varios")), ("exclusive", _("deja leer a uno"))],
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        widget = self.fields["name"].widget
+        widget.attrs.pop("maxlength", None)
+        widget.attrs |= {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+
+    def clean_name(self) -> str:
+        """The class as resources begin with it: what is before their colon."""
+        name: str = self.cleaned_data["name"]
+        if not name:
+            return ""
+        name = names.normal(name)
+        if ":" in name or "#" in name:
+            raise ValidationError(_("Sin : ni #: lo que va delante de los dos puntos del recurso."))
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        """A class has a mode."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned.get("name") and not cleaned.get("mode") and "mode" not in self.errors:
+            self.add_error("mode", _("Elige qué deja."))
+        return cleaned
+
+
+class ClassForms(forms.BaseFormSet):
+    """The semantic classes of a workspace, each once."""
+
+    def clean(self) -> None:
+        """Names differ."""
+        seen: set[str] = set()
+        for form in self.forms:
+            name = getattr(form, "cleaned_data", {}).get("name")
+            if name and name in seen:
+                form.add_error("name", _("Ya está puesta más arriba."))
+            seen.add(name)
+
+    @property
+    def classes(self) -> dict[str, str]:
+        """What was filled in, as a workspace keeps it."""
+        filled = (form.cleaned_data for form in self.forms if form.cleaned_data.get("name"))
+        return {given["name"]: given["mode"] for given in filled}
+
+
+MAX_CLASSES = 100
+class_forms = forms.formset_factory(
+    ClassForm, formset=ClassForms, extra=3, max_num=MAX_CLASSES, absolute_max=MAX_CLASSES, validate_max=True
+)
+
+
+class HandOverForm(forms.Form):
+    """Who is to own the workspace."""
+
+    to = forms.ModelChoiceField(
+        queryset=Membership.objects.none(), label=_("A quién"), empty_label=_("elige a alguien")
+    )
+
+    def __init__(self, *args: Any, membership: Membership, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        others = membership.workspace.memberships.exclude(pk=membership.pk).select_related("user")
+        field = self.fields["to"]
+        field.queryset = others.order_by("user__email")
+        field.label_from_instance = lambda other: other.user.email
+
+
+class DeleteForm(forms.Form):
+    """The workspace's name, typed, so that no other is deleted."""
+
+    name = forms.CharField(label=_("Nombre del espacio"), max_length=TYPED_LIMIT)
+
+    def __init__(self, *args: Any, workspace: Workspace, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.workspace = workspace
+        self.fields["name"].widget.attrs |= {"autocomplete": "off"}
+
+    def clean_name(self) -> str:
+        """ValidationError for another name."""
+        name = " ".join(unicodedata.normalize("NFC", self.cleaned_data["name"]).split())
+        if name != " ".join(self.workspace.name.split()):
+            raise ValidationError(_("No es el nombre de este espacio."))
+        return name
+
+
+def too_many_workspaces() -> str:
+    """Said to who owns as many as one may."""
+    return gettext("Ya eres propietario de %(max)s espacios, que son los que puede tener una persona.") % {
+        "max": settings.PERSON_WORKSPACES
+    }

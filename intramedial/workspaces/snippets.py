@@ -4,6 +4,7 @@ import json
 import shlex
 
 from django.conf import settings
+from django.templatetags.static import static
 
 SAMPLE_AGENT = "did:web:agents.example:ana"
 SAMPLE_RESOURCE = "lock:deploy/production"
@@ -47,6 +48,13 @@ def python(actor: str | None = None, *, read_only: bool = False) -> str:
     address = settings.BASE_URL + API + ("/wait" if read_only else "/lease")
     body = "" if read_only else f"\n    data=json.dumps({json.loads(_body(actor))!r}).encode(),"
     return PYTHON.format(address=json.dumps(address), body=body)
+
+
+def proof(workspace: str) -> str:
+    """How an agent's key is made and proven to be held."""
+    file = f"{settings.BASE_URL}{static('cli/proof.py')}"
+    run = f"python3 proof.py agent.pem --workspace {workspace} --url {settings.BASE_URL}"
+    return f"pip install cryptography\ncurl -sSO {file}\n{run}"
 
 
 def mcp() -> str:

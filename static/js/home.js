@@ -126,7 +126,7 @@ await trial.load();
 if (trial.identities.length) {
   signers.show();
   const shown = await stage();
-  if (trial.state === "active" || trial.state === "exhausted") shown.live.start();
+  if (["active", "exhausted", "adopted"].includes(trial.state)) shown.live.start();
 }
 extras.openShared();
 addEventListener("hashchange", () => extras.openShared());

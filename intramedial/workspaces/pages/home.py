@@ -7,7 +7,6 @@ from django.db import transaction
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from intramedial.audit import record
@@ -24,11 +23,7 @@ def workspaces(request: HttpRequest) -> HttpResponse:
         try:
             return redirect("workspace", _create(request, form))
         except provision.TooManyWorkspaces:
-            form.add_error(
-                None,
-                _("Ya eres propietario de %(max)s espacios, que son los que puede tener una persona.")
-                % {"max": settings.PERSON_WORKSPACES},
-            )
+            form.add_error(None, forms.too_many_workspaces())
     memberships = Membership.objects.filter(user=request.user.pk).select_related("workspace")
     context = {
         "form": form,

@@ -29,6 +29,7 @@ export class KeyStrip {
     if (state === "unable") return [icon("cross", "is-stop"), ` ${t(`unable_${this.trial.problem}`)}`];
     if (state === "none" || state === "creating") return [t(`key_${state}`)];
     const did = h("short-did", { value: this.trial.identities[0].did });
+    if (state === "adopted") return [t("key_label"), " ", did, " · ", h("strong", {}, t("key_adopted"))];
     const left = h(
       "strong",
       {},

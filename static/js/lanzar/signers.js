@@ -67,7 +67,7 @@ export class Signers {
             h("span", {}, letter(index)),
           ),
         ),
-        identities.length < trialAgents && add,
+        identities.length < trialAgents && !this.trial.adopted && add,
       ),
       h("p", { class: "signer-error quiet", role: "status" }),
     );

@@ -16,7 +16,10 @@ export class Stage {
    */
   constructor(root, page) {
     Object.assign(this, page);
-    this.live = new Live("/ws/prueba/", () => this.trial.ticket());
+    const { adopted } = this.trial;
+    this.live = adopted
+      ? new Live(`/ws/espacios/${adopted}/`)
+      : new Live("/ws/prueba/", () => this.trial.ticket());
     this.answers = new AnswerView(part(root, "answer"), part(root, "receipt"), page.mends);
     this.board = new Board(part(root, "board"), this.live, (did) => this.signers.nameOf(did));
   }

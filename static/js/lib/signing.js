@@ -4,11 +4,19 @@ import { base64, base64url, contentDigest, utf8 } from "./bytes.js";
 
 const LIFETIME_S = 45; // the service allows 60, and 30 either way between two clocks
 
-/** Proof that a new agent's key is held: a compact JWS (RFC 7515, EdDSA) signed by that key. */
-export async function agentProof(identity, trial, audience, now) {
+/** Proof that a new agent's key is held, for the trial it is to join. */
+export const agentProof = (identity, trial, audience, now) =>
+  jws(identity, "intramedial-agent+jwt", {
+    did: identity.did,
+    trial,
+    aud: audience,
+    iat: Math.floor(now / 1000),
+  });
+
+/** A compact JWS (RFC 7515, EdDSA) of claims, signed by an identity's key. */
+export async function jws(identity, typ, claims) {
   const part = (value) => base64url(utf8(JSON.stringify(value)));
-  const claims = { did: identity.did, trial, aud: audience, iat: Math.floor(now / 1000) };
-  const text = `${part({ alg: "EdDSA", typ: "intramedial-agent+jwt" })}.${part(claims)}`;
+  const text = `${part({ alg: "EdDSA", typ })}.${part(claims)}`;
   return `${text}.${base64url(await signed(identity, utf8(text)))}`;
 }
 

@@ -1,5 +1,5 @@
 // The visitor's trial: one key, some calls, some days. States: none → creating → active → exhausted → expired,
-// and unable where the browser cannot make a key.
+// unable where the browser cannot make a key, and adopted once somebody made its workspace theirs.
 
 import { serverNow } from "./clock.js";
 import { send } from "./http.js";
@@ -32,6 +32,7 @@ export class Trial extends EventTarget {
     if (this.#problem) return "unable";
     if (this.#creating) return "creating";
     if (!this.#record) return "none";
+    if (this.adopted) return "adopted";
     if (this.#record.expired || Date.parse(this.#record.expiresAt) <= serverNow()) return "expired";
     return this.callsLeft <= 0 ? "exhausted" : "active";
   }
@@ -52,11 +53,17 @@ export class Trial extends EventTarget {
     return this.#store.kept ? "stored" : "memory";
   }
 
+  /** The `ws_…` of the workspace that the trial has become; its calls are not counted any more. */
+  get adopted() {
+    return this.#record?.adopted;
+  }
+
   get callsLimit() {
     return this.#record?.callsLimit ?? 0;
   }
 
   get callsLeft() {
+    if (this.adopted) return Infinity;
     return Math.max(0, this.callsLimit - (this.#record?.callsUsed ?? 0));
   }
 

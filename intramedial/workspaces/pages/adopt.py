@@ -1,0 +1,59 @@
+"""The page on which a visitor's trial becomes their workspace: the browser signs for the key it holds."""
+
+import time
+
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from intramedial.audit import record
+from intramedial.identity import proofs
+from intramedial.workspaces import access, adoption, forms, once, provision
+from intramedial.workspaces.pages.signers import why
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@access.person_page
+def adopt(request: HttpRequest) -> HttpResponse:
+    """GET: the page, whose script looks for the key.
+
+    POST, from that script: JSON, either `path`, where to go, and `workspace`, or `errors` by field (422).
+    """
+    purpose = f"adopt {request.user.pk}"
+    form = forms.AdoptForm(request.POST or None, purpose=purpose, initial={"name": _("Mi prueba")})
+    if request.method != "POST":
+        context = {
+            "form": form,
+            "audience": settings.BASE_URL,
+            "typ": proofs.ADOPTION,
+            "now": int(time.time()),
+        }
+        return render(request, "workspace/adopt.html", context)
+    if form.is_valid() and (public_id := _adopt(request, form)):
+        return JsonResponse({"workspace": public_id, "path": reverse("workspace", args=[public_id])})
+    errors = {name: [str(error) for error in faults] for name, faults in form.errors.items()}
+    return JsonResponse({"errors": errors, "once": once.token(purpose)}, status=422)
+
+
+def _adopt(request: HttpRequest, form: forms.AdoptForm) -> str:
+    asked = form.cleaned_data
+    claims = {"did": asked["did"], "for": asked["once"], "aud": settings.BASE_URL}
+    try:
+        proofs.check(asked["proof"], claims, now=time.time(), typ=proofs.ADOPTION)
+        with transaction.atomic():
+            workspace, new = adoption.adopt(asked["did"], access.user_id(request), asked["name"])
+            if new:
+                record.act(request, "trial.adopted", workspace=workspace.public_id, target=asked["did"])
+    except proofs.BadProof as error:
+        form.add_error(None, why(error))
+    except adoption.Gone:
+        form.add_error(None, _("Esa prueba ya no se puede adoptar: ha caducado, o ya es de alguien."))
+    except provision.TooManyWorkspaces:
+        form.add_error(None, forms.too_many_workspaces())
+    else:
+        return str(workspace.public_id)
+    return ""
