@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from intramedial import databases, logs
+from intramedial.accounts import configuration as accounts
+from intramedial.security import YEAR_S
 from intramedial.settings_table import TABLE
 
 
@@ -74,7 +76,14 @@ ALLOWED_HOSTS = sorted(
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _public.scheme == "https"
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = _env["SESSION_DAYS"] * 24 * 3600
 X_FRAME_OPTIONS = "DENY"
+SECURE_HSTS_SECONDS = YEAR_S if _public.scheme == "https" else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+SILENCED_SYSTEM_CHECKS = [
+    "security.W008",  # HTTP is sent on to HTTPS where TLS ends, in front of this
+    "security.W021",  # whether browsers preload HSTS is for the owner of the domain
+]
 CSRF_FAILURE_VIEW = "intramedial.pages.forbidden_csrf"
 
 INSTALLED_APPS = [
@@ -90,10 +99,15 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
 ]
 MIDDLEWARE = [
     "intramedial.logs.RequestLogMiddleware",
     "intramedial.security.HeadersMiddleware",
+    "django.middleware.security.SecurityMiddleware",
     "intramedial.static_files.StaticFilesMiddleware",
     # Of the pages; Django pads each answer at random, so that its length tells nothing of a secret in it.
     "django.middleware.gzip.GZipMiddleware",
@@ -103,6 +117,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "intramedial.accounts.gate.middleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "intramedial.urls"
@@ -136,11 +152,19 @@ if _env["REDIS_URL"]:
         "CONFIG": {"hosts": [{"address": _env["REDIS_URL"], "socket_timeout": None}]},
     }
 
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}}
+
 AUTH_USER_MODEL = "accounts.User"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("email", "name")},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+globals().update(accounts.describe(_env["EMAIL_URL"]))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = _env["EMAIL_FROM"]
 
 LANGUAGE_CODE = "es"
 LANGUAGES = [("es", "Español"), ("en", "English")]

@@ -28,7 +28,11 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
         "pages/catalogue",
     ),
     "guide": (*EVERY_PAGE, "components/code", "components/telling", "pages/guide"),
-    "account": (*EVERY_PAGE, "components/code", "components/forms", "components/telling", "pages/account"),
+    "account": (
+        *EVERY_PAGE,
+        *("components/code", "components/forms", "components/telling", "components/track"),
+        "pages/account",
+    ),
     "verify": (
         *EVERY_PAGE,
         *("components/code", "components/reading", "components/receipt", "components/track"),
@@ -44,6 +48,17 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
         *EVERY_PAGE,
         *("components/code", "components/forms", "components/reading", "components/tables"),
         *("components/track", "pages/workspace"),
+    ),
+    "board": (
+        *EVERY_PAGE,
+        *("components/board", "components/code", "components/forms", "components/graphs"),
+        *("components/lists", "components/reading", "components/tables", "components/track"),
+        *("pages/workspace", "pages/board"),
+    ),
+    "records": (
+        *EVERY_PAGE,
+        *("components/code", "components/forms", "components/reading", "components/tables"),
+        *("components/track", "pages/workspace", "pages/records"),
     ),
     # Of parts of the module page that are fetched when they are first used.
     "scenarios": ("components/scenarios",),

@@ -7,6 +7,7 @@ from django.urls import include, path
 from coordination.page import article
 from coordination.page.figures import figures
 from intramedial import crawlers, errors, styles
+from intramedial.legal import urls as legal
 
 handler400 = "intramedial.pages.bad_request"
 handler403 = "intramedial.pages.forbidden"
@@ -17,7 +18,9 @@ handler500 = "intramedial.pages.server_error"
 def pages() -> list[crawlers.Page]:
     """The pages that are worth finding."""
     reasons = (("error", (entry.reason,)) for entry in article.reasons())
-    return [("home", ()), ("verify", ()), ("mcp", ()), ("errors", ()), *reasons]
+    entrance = ("access_request", "account_signup", "account_login")
+    plain = ("home", "verify", "mcp", "errors", *entrance, *legal.PAGES)
+    return [*((name, ()) for name in plain), *reasons]
 
 
 urlpatterns = [
@@ -27,8 +30,12 @@ urlpatterns = [
     *i18n_patterns(
         path("", include("coordination.views")),
         path("", include("coordination.page.clients")),
+        path("", include("coordination.boards.urls")),
         *errors.urlpatterns(article.reasons(), figures),
+        path("", include("intramedial.accounts.urls")),
+        path("legal/", include("intramedial.legal.urls")),
         path("", include("intramedial.workspaces.urls")),
+        path("", include("coordination.records.urls")),
         prefix_default_language=False,
     ),
 ]

@@ -9,6 +9,7 @@ from django.contrib import auth
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
+from django.test import Client
 
 PASSWORD = "a long pass phrase"
 _numbers = itertools.count(1)
@@ -29,15 +30,38 @@ def member(workspace: Any, role: str = "owner", user: Any = None) -> Any:
     return user
 
 
-def session_of(user: Any) -> str:
-    """The key of a new session of `user`."""
+def beta_password() -> Any:
+    """A beta password in force, the same each time."""
+    from intramedial.accounts.models import BetaPassword
+
+    known, _new = BetaPassword.objects.get_or_create(hash="tests", defaults={"prefix": "tests"})
+    return known
+
+
+def session_of(user: Any, password_again: bool = False) -> str:
+    """The key of a new session of `user`; with their password typed again a moment ago, if so asked."""
+    from allauth.account.internal.flows.login import record_authentication
+
+    from intramedial.accounts import beta
+
     request = HttpRequest()
     request.session = SessionStore()
-    auth.login(request, user, "django.contrib.auth.backends.ModelBackend")
+    auth.login(request, user, settings.AUTHENTICATION_BACKENDS[0])
+    request.session[beta.SESSION] = beta_password().pk
+    if password_again:
+        record_authentication(request, user, method="password", reauthenticated=True)
     request.session.save()
     return str(request.session.session_key)
 
 
-def cookie_of(user: Any, base_url: str = settings.BASE_URL) -> dict[str, Any]:
+def client_of(user: Any, password_again: bool = False) -> Client:
+    """Django's test client, with a session of `user`."""
+    client = Client()
+    client.cookies[settings.SESSION_COOKIE_NAME] = session_of(user, password_again)
+    return client
+
+
+def cookie_of(user: Any, base_url: str = settings.BASE_URL, password_again: bool = False) -> dict[str, Any]:
     """A session of `user` as Playwright's `context.add_cookies` takes it."""
-    return {"name": settings.SESSION_COOKIE_NAME, "value": session_of(user), "url": base_url}
+    session = session_of(user, password_again)
+    return {"name": settings.SESSION_COOKIE_NAME, "value": session, "url": base_url}

@@ -8,3 +8,7 @@ class AccountsConfig(AppConfig):
 
     name = "intramedial.accounts"
     verbose_name = "Cuentas y beta"
+
+    def ready(self) -> None:
+        """Listen to what the audit log is to hear."""
+        from intramedial.accounts import notes  # noqa: F401

@@ -1,13 +1,33 @@
-"""Beta passwords: made here, shown once, kept as a hash."""
+"""Beta passwords: made here, shown once, kept as a hash; and whether one lets somebody in.
+
+Sign-up and log-in each ask for one. A session remembers which it was (`SESSION`), so that revoking a beta
+password ends what it let in: see `gate.py`, and `identity/watching.py` for live sockets.
+"""
 
 import hashlib
 import secrets
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
-from intramedial.accounts.models import BetaPassword
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from intramedial.accounts.models import BetaPassword, BetaUse
 
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that is read as something else
 GROUPS, GROUP_LENGTH = 4, 5  # 20 characters of 31: 99 bits
+SESSION = "beta"
+"""Under what a session keeps the number of the beta password that let it in."""
+
+
+class Refused(Exception):
+    """A beta password that does not let in; `reason` is unknown, revoked, expired or used_up."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def digest(secret: str) -> str:
@@ -29,3 +49,48 @@ def create(label: str = "", max_uses: int | None = None, expires_at: datetime | 
     secret = assign_secret(password)
     password.save()
     return secret
+
+
+def check(secret: str, *, sign_up: bool) -> BetaPassword:
+    """The beta password that `secret` is. Raises Refused; one that is used up is refused at sign-up alone.
+
+    One look-up by a hash, whatever was typed: how long it takes says nothing of the passwords there are, and
+    only who knows a password hears what has become of it.
+    """
+    wanted = digest(secret)
+    password = BetaPassword.objects.filter(hash=wanted).first()
+    if not constant_time_compare(password.hash if password else "", wanted) or password is None:
+        raise Refused("unknown")
+    if password.revoked_at is not None:
+        raise Refused("revoked")
+    if password.expires_at is not None and password.expires_at <= timezone.now():
+        raise Refused("expired")
+    if sign_up and password.max_uses is not None and password.uses >= password.max_uses:
+        raise Refused("used_up")
+    return password
+
+
+def claim(password: BetaPassword) -> None:
+    """Count one sign-up, in one guarded update: of many at once, as many pass as uses are left.
+
+    Call it in the transaction that makes the account. Raises Refused.
+    """
+    unexpired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    left = Q(max_uses=None) | Q(uses__lt=F("max_uses"))
+    good = BetaPassword.objects.filter(unexpired, left, pk=password.pk, revoked_at=None)
+    if not good.update(uses=F("uses") + 1):
+        raise Refused("used_up")
+
+
+def note(password_id: int, user: Any, kind: str) -> None:
+    """Record that `user` came in with it."""
+    BetaUse.objects.create(password_id=password_id, user=user, kind=kind)
+
+
+def unrevoked(numbers: Iterable[Any]) -> set[int]:
+    """Of these beta passwords, those with which sessions go on: all but the revoked and the deleted.
+
+    One that expires does not end what it let in.
+    """
+    asked = {number for number in numbers if isinstance(number, int)}
+    return set(BetaPassword.objects.filter(pk__in=asked, revoked_at=None).values_list("pk", flat=True))

@@ -80,18 +80,74 @@ class BetaPassword(models.Model):
 
 
 class BetaUse(models.Model):
-    """One use of a beta password: who came in with it, and when."""
+    """One use of a beta password: who came in with it, how, and when."""
+
+    class Kind(models.TextChoices):
+        """What for."""
+
+        SIGNUP = "signup", "registro"
+        LOGIN = "login", "acceso"
 
     password = models.ForeignKey(
         BetaPassword, models.CASCADE, related_name="used_by", verbose_name="contraseña"
     )
     user = models.ForeignKey(User, models.CASCADE, related_name="beta_uses", verbose_name="cuenta")
-    used_at = models.DateTimeField("cuándo", default=timezone.now)
+    kind = models.CharField("para qué", max_length=10, choices=Kind.choices, default=Kind.SIGNUP)
+    used_at = models.DateTimeField("cuándo", default=timezone.now, db_index=True)
 
     class Meta:
         verbose_name = "uso de la beta"
         verbose_name_plural = "usos de la beta"
-        constraints = [models.UniqueConstraint(fields=["password", "user"], name="beta_use_once")]
 
     def __str__(self) -> str:
         return f"{self.user} · {self.password}"
+
+
+class AccessRequest(models.Model):
+    """Somebody who asks for access to the beta."""
+
+    email = models.EmailField("correo electrónico", unique=True)
+    name = models.CharField("nombre", max_length=80, blank=True)
+    about = models.TextField("para qué", max_length=1000)
+    language = models.CharField("idioma", max_length=5, default="es")
+    created_at = models.DateTimeField("pedido", default=timezone.now, db_index=True)
+    answered_at = models.DateTimeField("contestado", null=True, blank=True)
+
+    class Meta:
+        verbose_name = "petición de acceso"
+        verbose_name_plural = "peticiones de acceso"
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class Try(models.Model):
+    """One try of something that may be tried so many times an hour, by whom: only a keyed hash is kept."""
+
+    of = models.CharField("qué y quién", max_length=80)
+    at = models.DateTimeField("cuándo", default=timezone.now, db_index=True)
+
+    class Meta:
+        verbose_name = "intento"
+        verbose_name_plural = "intentos"
+        indexes = [models.Index(fields=["of", "at"], name="try_of_at")]
+
+    def __str__(self) -> str:
+        return self.of
+
+
+class CacheEntry(models.Model):
+    """A row of Django's cache (`CACHES`), which is a table so that all processes share it. See `tries.py` for
+    the limits that say when to try again; in the cache are those of allauth's own pages."""
+
+    cache_key = models.CharField("clave", max_length=255, primary_key=True)
+    value = models.TextField("valor")
+    expires = models.DateTimeField("caduca", db_index=True)
+
+    class Meta:
+        db_table = "cache"
+        verbose_name = "entrada de la caché"
+        verbose_name_plural = "entradas de la caché"
+
+    def __str__(self) -> str:
+        return self.cache_key

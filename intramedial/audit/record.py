@@ -10,13 +10,20 @@ from intramedial.audit.models import Entry
 
 
 def act(
-    request: HttpRequest | None, action: str, *, workspace: str = "", target: str = "", **detail: Any
+    request: HttpRequest | None,
+    action: str,
+    *,
+    workspace: str = "",
+    target: str = "",
+    by: Any = None,
+    **detail: Any,
 ) -> None:
     """Note an act: `action` as in `workspace.renamed`; `request` says who and from where, None for a command.
 
-    `detail` is small, of JSON's types, and without secrets.
+    `by` is the account where the request does not say it: before log-in, after log-out. `detail` is small, of
+    JSON's types, and without secrets.
     """
-    user = getattr(request, "user", None)
+    user = by if by is not None else getattr(request, "user", None)
     Entry.objects.create(
         workspace=workspace,
         actor=user.pk if user is not None and user.is_authenticated else None,

@@ -18,6 +18,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from intramedial.accounts import beta
 from intramedial.identity.auth import RequestParts, authenticate
 from intramedial.identity.threads import DatabaseThreads
 from intramedial.problems import Problem
@@ -148,7 +149,7 @@ def _ended(watchers: set[Watcher]) -> dict[Watcher, Problem]:
 
 def _sessions_in_force(members: list[Member]) -> set[tuple[str, int]]:
     """Sessions that have not ended, each with its user: not logged out, not expired, the account active and
-    its password the same as at log-in."""
+    its password the same as at log-in, the beta password that let it in not revoked."""
     if not members:
         return set()
     rows = _in_parts(
@@ -156,6 +157,7 @@ def _sessions_in_force(members: list[Member]) -> set[tuple[str, int]]:
         lambda part: Session.objects.filter(session_key__in=part, expire_date__gt=timezone.now()),
     )
     contents = {row.session_key: row.get_decoded() for row in rows}
+    let_in_by = beta.unrevoked(content.get(beta.SESSION) for content in contents.values())
     users = {
         user.pk: user
         for user in _in_parts(
@@ -168,6 +170,7 @@ def _sessions_in_force(members: list[Member]) -> set[tuple[str, int]]:
         for member in members
         if (content := contents.get(member.session)) is not None
         and (user := users.get(member.user)) is not None
+        and content.get(beta.SESSION) in let_in_by
         and content.get(SESSION_KEY) == str(user.pk)
         and constant_time_compare(content.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
     }

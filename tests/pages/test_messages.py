@@ -12,7 +12,7 @@ from tests import messages
 PLACEHOLDER = re.compile(r"%\(\w+\)s|\{\w+\}|%%")
 TAG = re.compile(r"</?\w+[^>]*>")
 # Names, and words that are the same in both languages.
-SAME = {"REST", "MCP", "Error", "%(count)s bytes"}
+SAME = {"REST", "MCP", "Error", "%(count)s bytes", "Cookies", "intramedial · preview@intramedial.com"}
 
 CATALOG = messages.read()
 ENTRIES = [entry for entry in CATALOG if entry.id]
@@ -51,3 +51,7 @@ def test_the_compiled_catalogue_is_that_of_the_source() -> None:
         else:
             assert compiled.gettext(entry.id) == entry.string
     assert len(compiled._catalog) == sum(len(texts(entry.id)) for entry in ENTRIES) + 1  # and the header
+
+
+def test_what_others_say_in_spanish_is_compiled_as_it_stands() -> None:
+    assert messages.THEIRS_MO.read_bytes() == messages.compiled(messages.theirs())

@@ -1,0 +1,100 @@
+"""Sign-up and log-in: allauth's views, each try counted by its address before anything is looked at."""
+
+from typing import Any
+
+from allauth.account import views
+from django import forms
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.generic.edit import FormView
+
+from intramedial.accounts import beta, tries
+from intramedial.accounts.forms import (
+    LIMITED,
+    REFUSED,
+    ChangePasswordForm,
+    LoginForm,
+    ReauthenticateForm,
+    ResetPasswordForm,
+    ResetPasswordKeyForm,
+    SignupForm,
+)
+
+TOO_MANY_REQUESTS = 429
+_secrets = sensitive_post_parameters("password", "password1", "beta_password")
+
+
+class Counted(FormView):
+    """A form whose tries are counted: 429, with what was typed, when none is left."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Look at the form, unless this address has tried too often."""
+        form = self.get_form()
+        form.wait = tries.spend(tries.of_address("address", request), settings.LOGIN_TRIES)
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        if any(form.has_error(field, LIMITED) for field in form.errors):
+            response.status_code = TOO_MANY_REQUESTS
+            if form.wait is not None:
+                response["Retry-After"] = str(form.wait.seconds)
+        return response
+
+
+@method_decorator(_secrets, name="dispatch")
+class LoginView(Counted, views.LoginView):
+    """Log-in."""
+
+    form_class = LoginForm
+
+
+@method_decorator(_secrets, name="dispatch")
+class SignupView(Counted, views.SignupView):
+    """Sign-up."""
+
+    form_class = SignupForm
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Make the account and go on; what another was faster at is said beside its field."""
+        try:
+            response: HttpResponse = super().form_valid(form)
+        except beta.Refused as refused:
+            form.add_error("beta_password", REFUSED[refused.reason])
+        except forms.ValidationError as error:
+            form.add_error(None, error)
+        else:
+            return response
+        return self.form_invalid(form)
+
+
+class PasswordResetView(views.PasswordResetView):
+    """Asks for a link by mail; where none is sent, says how else."""
+
+    form_class = ResetPasswordForm
+    extra_context = {"sends_mail": bool(settings.SENDS_MAIL)}
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Send the link, to an address with an account or not."""
+        if not settings.SENDS_MAIL:
+            raise PermissionDenied
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        return response
+
+
+class PasswordResetFromKeyView(views.PasswordResetFromKeyView):
+    """The link of the mail."""
+
+    form_class = ResetPasswordKeyForm
+
+
+class PasswordChangeView(views.PasswordChangeView):
+    """Another password, for who knows the one of now."""
+
+    form_class = ChangePasswordForm
+
+
+class ReauthenticateView(views.ReauthenticateView):
+    """The password once more, before what is dangerous."""
+
+    form_class = ReauthenticateForm

@@ -1,0 +1,247 @@
+"""The forms of the door: sign-up and log-in ask for the beta password, and look at nothing else before it."""
+
+from typing import Any
+
+from allauth.account import forms as allauth_forms
+from allauth.account.adapter import get_adapter
+from allauth.account.models import EmailAddress
+from allauth.account.utils import setup_user_email
+from django import forms
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.password_validation import password_validators_help_text_html
+from django.db import IntegrityError, transaction
+from django.forms.utils import ErrorDict
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from intramedial.accounts import beta, tries
+from intramedial.accounts.adapter import confirmed_by_operator
+from intramedial.accounts.models import BetaPassword, BetaUse, User
+from intramedial.audit import record
+
+REFUSED = {
+    "unknown": _("Esa contraseña de la beta no es ninguna de las nuestras."),
+    "revoked": _("Esa contraseña de la beta se ha revocado. Pide otra."),
+    "expired": _("Esa contraseña de la beta ha caducado. Pide otra."),
+    "used_up": _("A esa contraseña de la beta no le quedan registros. Pide otra."),
+}
+LIMITED = "limited"
+"""The code of the error that says that no try is left."""
+LONGEST_PASSWORD = 1024
+
+
+def email_field() -> forms.EmailField:
+    """An address, as it is typed everywhere."""
+    widget = forms.EmailInput(attrs={"autocomplete": "email", "spellcheck": "false"})
+    return forms.EmailField(label=_("Correo electrónico"), max_length=254, widget=widget)
+
+
+def password_field(label: str | Promise, autocomplete: str, help_text: str | Promise = "") -> forms.CharField:
+    """A password, never sent back."""
+    return forms.CharField(
+        label=label,
+        strip=False,
+        max_length=LONGEST_PASSWORD,
+        help_text=help_text,
+        widget=forms.PasswordInput(attrs={"autocomplete": autocomplete}),
+    )
+
+
+def beta_field() -> forms.CharField:
+    """The beta password: nobody's own, so it shows while it is copied from a mail."""
+    widget = forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"})
+    return forms.CharField(label=_("Contraseña de la beta"), max_length=200, widget=widget)
+
+
+class Gated(forms.Form):
+    """A form behind the gate: the beta password is looked at first, and what depends on an account after it.
+
+    `admission` is the beta password that was right; `wait`, set by the view, says that no try is left.
+    """
+
+    sign_up = False
+    wait: tries.Wait | None = None
+    admission: BetaPassword | None = None
+
+    def full_clean(self) -> None:
+        """Look at everything, or at nothing when no try is left."""
+        if self.wait is None:
+            super().full_clean()
+        else:
+            self._errors = ErrorDict()
+            self.cleaned_data = {}
+            self.add_error(None, forms.ValidationError(self.wait.words, LIMITED))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the beta password, which stands first among the fields, was not right."""
+        return self.admission is None
+
+    def clean_beta_password(self) -> str:
+        """The gate."""
+        secret: str = self.cleaned_data["beta_password"]
+        try:
+            self.admission = beta.check(secret, sign_up=self.sign_up)
+        except beta.Refused as refused:
+            raise forms.ValidationError(REFUSED[refused.reason], refused.reason) from None
+        return secret
+
+    def spend_try(self, email: str) -> str:
+        """Count a try of the account, if there is one; ValidationError when none is left. The name it counts
+        under."""
+        name = tries.of_account("account", email)
+        if (wait := tries.spend(name, settings.LOGIN_TRIES)) is not None:
+            raise forms.ValidationError(wait.words, LIMITED)
+        return name
+
+
+class LoginForm(Gated, allauth_forms.LoginForm):
+    """Log-in."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"] = email_field()
+        self.fields["password"] = password_field(_("Contraseña"), "current-password")
+        self.fields["beta_password"] = beta_field()
+        self.order_fields(["beta_password", "login", "password"])
+
+    def _clean_with_password(self, credentials: dict[str, Any]) -> Any:
+        of_account = self.spend_try(credentials["email"])
+        try:
+            cleaned = super()._clean_with_password(credentials)
+        except forms.ValidationError:
+            # Written for an address without an account too, so that both take the same time.
+            user = User.objects.filter(email__iexact=credentials["email"]).first()
+            record.act(self.request, "account.login_failed", by=user)
+            raise
+        tries.forget(of_account)
+        confirmed_by_operator(self.user)
+        return cleaned
+
+    def login(self, request: HttpRequest, redirect_url: str | None = None) -> HttpResponse:
+        """Go on to what is still to be asked, and to the session."""
+        assert self.admission is not None
+        request.session[beta.SESSION] = self.admission.pk
+        response: HttpResponse = super().login(request, redirect_url)
+        return response
+
+
+class SignupForm(Gated, allauth_forms.SignupForm):
+    """Sign-up."""
+
+    sign_up = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"] = email_field()
+        self.fields["password1"] = password_field(
+            _("Contraseña"), "new-password", password_validators_help_text_html()
+        )
+        self.fields["beta_password"] = beta_field()
+        self.order_fields(["beta_password", "email", "password1"])
+
+    def validate_unique_email(self, value: str) -> str:
+        """Whether the address is free; not asked before the gate is open."""
+        if self.closed:
+            return value
+        self.spend_try(value)
+        email: str = super().validate_unique_email(value)
+        return email
+
+    def try_save(self, request: HttpRequest) -> tuple[Any, HttpResponse | None]:
+        """Make the account. One that is there already hears of it by mail, and the page says the same in the
+        same time: a password is hashed and a use is counted for it too. Raises beta.Refused."""
+        if self.account_already_exists:
+            make_password(self.cleaned_data["password1"])
+            self._claim()
+        found: tuple[Any, HttpResponse | None] = super().try_save(request)
+        return found
+
+    def save(self, request: HttpRequest) -> Any:
+        """The account, its address, the use of the beta password and what the audit log says: all or none."""
+        assert self.admission is not None
+        adapter, email = get_adapter(), self.cleaned_data["email"]
+        user = adapter.new_user(request)
+        adapter.save_user(request, user, self, commit=False)  # hashes the password: not within a transaction
+        try:
+            with transaction.atomic():
+                self._claim()
+                user.save()
+                setup_user_email(request, user, [EmailAddress(email=email)])
+                beta.note(self.admission.pk, user, BetaUse.Kind.SIGNUP)
+                record.act(request, "account.signed_up", by=user, beta=self.admission.prefix)
+        except IntegrityError:  # sent twice at once: the other was first
+            raise forms.ValidationError({"email": adapter.error_messages["email_taken"]}) from None
+        request.session[beta.SESSION] = self.admission.pk
+        return user
+
+    def _claim(self) -> None:
+        assert self.admission is not None
+        beta.claim(self.admission)
+
+
+class NewPassword(forms.Form):
+    """Twice the same new password, by the rules."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        checked: Any = self.fields["password1"]
+        checked.label = _("Contraseña nueva")
+        for name, field in self.fields.items():
+            field.widget.attrs.pop("placeholder", None)
+            field.max_length = LONGEST_PASSWORD
+            if name != "password1":
+                field.help_text = ""
+        self.fields["password2"].label = _("Otra vez")
+
+
+class ChangePasswordForm(NewPassword, allauth_forms.ChangePasswordForm):
+    """The old password, and the new one twice."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["oldpassword"].label = _("Contraseña de ahora")
+
+
+class ResetPasswordKeyForm(NewPassword, allauth_forms.ResetPasswordKeyForm):
+    """The new password twice, behind a link that came by mail."""
+
+
+class ResetPasswordForm(allauth_forms.ResetPasswordForm):
+    """To which address the link goes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["email"] = email_field()
+
+
+class ReauthenticateForm(allauth_forms.ReauthenticateForm):
+    """The password once more."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password"] = password_field(_("Tu contraseña"), "current-password")
+
+
+class DeleteAccountForm(forms.Form):
+    """The address of the account, typed."""
+
+    email = forms.CharField(
+        label=_("Escribe la dirección de la cuenta"),
+        max_length=254,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_email(self) -> str:
+        """Whether it is that of the account."""
+        email: str = self.cleaned_data["email"]
+        if email.strip().lower() != self.user.email.lower():
+            raise forms.ValidationError(gettext("No es la dirección de esta cuenta."))
+        return email

@@ -1,0 +1,56 @@
+"""Deleting an account, with what is nobody else's."""
+
+from typing import Any
+
+from allauth.usersessions.models import UserSession
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import Count
+from django.http import HttpRequest
+
+from intramedial.accounts.models import User
+from intramedial.audit import record
+from intramedial.workspaces import people, provision
+from intramedial.workspaces.models import Membership, Workspace
+
+
+class Needed(Exception):
+    """Somebody or something still needs the account: see `waiting_for` and `is_last_administrator`."""
+
+
+def waiting_for(user: Any) -> list[Workspace]:
+    """Workspaces that others are in and that would be left without an owner."""
+    owned = people.owned_alone(user.pk).annotate(people=Count("memberships"))
+    return [workspace for workspace in owned.order_by("name") if workspace.people > 1]
+
+
+def nobody_elses(user: Any) -> list[Workspace]:
+    """Workspaces that nobody else is in: they go with the account."""
+    alone = Workspace.objects.annotate(people=Count("memberships")).filter(people=1)
+    return list(
+        alone.filter(pk__in=Membership.objects.filter(user=user).values("workspace")).order_by("name")
+    )
+
+
+def is_last_administrator(user: Any) -> bool:
+    """Whether nobody would be left to administer the service."""
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    return bool(user.is_superuser) and not others.exists()
+
+
+def delete(request: HttpRequest, user: Any) -> None:
+    """Delete the account, its sessions and its own workspaces. Raises Needed.
+
+    The audit log keeps the account's number, which then names nobody.
+    """
+    with transaction.atomic():
+        provision.hold_person(user.pk)
+        if waiting_for(user) or is_last_administrator(user):
+            raise Needed
+        for workspace in nobody_elses(user):
+            record.act(request, "workspace.deleted", workspace=workspace.public_id, by=user)
+            workspace.delete()
+        sessions = UserSession.objects.filter(user=user).values_list("session_key", flat=True)
+        Session.objects.filter(session_key__in=list(sessions)).delete()
+        record.act(request, "account.deleted", by=user)
+        user.delete()

@@ -1,0 +1,199 @@
+"""The pages of an account: what it is, its address, its sessions, its end."""
+
+from typing import Any
+
+from allauth.account import views
+from allauth.account.adapter import get_adapter
+from allauth.account.models import EmailAddress
+from allauth.mfa.adapter import get_adapter as second_step
+from allauth.usersessions.models import UserSession
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from intramedial.accounts import browsers, leaving
+from intramedial.accounts.again import password_again
+from intramedial.accounts.forms import DeleteAccountForm, email_field
+from intramedial.accounts.models import User
+from intramedial.audit import record
+from intramedial.workspaces import names
+
+LONGEST_NUMBER = 18
+page = require_http_methods(["GET", "HEAD", "POST"])
+
+
+class NameForm(forms.Form):
+    """What others see beside the address."""
+
+    name = forms.CharField(label=_("Nombre"), max_length=names.MAX_NAME, required=False)
+    name.help_text = _("Lo ven los demás miembros de tus espacios, junto a tu correo.")
+
+    def clean_name(self) -> str:
+        """Empty, or a name that shows as what it is."""
+        name: str = self.cleaned_data["name"]
+        return names.normal(name) if name else ""
+
+
+class EmailForm(forms.Form):
+    """The new address."""
+
+    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        self.fields["email"] = email_field()
+        self.fields["email"].label = _("Correo nuevo")
+
+    def clean_email(self) -> str:
+        """Another than now. Whether it is somebody else's is not told where mail can tell its owner."""
+        email = get_adapter().clean_email(self.cleaned_data["email"].lower())
+        if email == self.user.email.lower():
+            raise get_adapter().validation_error("same_as_current")
+        if not settings.SENDS_MAIL and _taken(email, self.user):
+            raise get_adapter().validation_error("email_taken")
+        return str(email)
+
+
+def _taken(email: str, user: Any) -> bool:
+    return (
+        User.objects.filter(email__iexact=email).exclude(pk=user.pk).exists()
+        or EmailAddress.objects.filter(email__iexact=email).exclude(user=user).exists()
+    )
+
+
+@page
+@never_cache
+@login_required
+def account(request: HttpRequest) -> HttpResponse:
+    """What there is, and where to change it."""
+    user: Any = request.user
+    form = NameForm(request.POST if request.method == "POST" else None, initial={"name": user.name})
+    if request.method == "POST" and form.is_valid():
+        with transaction.atomic():
+            User.objects.filter(pk=user.pk).update(name=form.cleaned_data["name"])
+            record.act(request, "account.renamed")
+        messages.success(request, gettext("Guardado."))
+        return redirect("account")
+    context = {
+        "form": form,
+        "second_step": second_step().is_mfa_enabled(user, ["totp"]),
+        "pending": EmailAddress.objects.get_new(user) if settings.SENDS_MAIL else None,
+        "sessions": len(UserSession.objects.purge_and_list(user)),
+    }
+    return render(request, "account/account.html", context)
+
+
+@page
+@never_cache
+@login_required
+@password_again
+def email(request: HttpRequest) -> HttpResponse:
+    """Another address; where mail is configured it counts once it is confirmed."""
+    user: Any = request.user
+    form = EmailForm(request.POST if request.method == "POST" else None, user=user)
+    if request.method == "POST" and form.is_valid():
+        if settings.SENDS_MAIL:
+            EmailAddress.objects.add_new_email(request, user, form.cleaned_data["email"])
+        else:
+            _change_address(request, user, form.cleaned_data["email"])
+        return redirect("account_email")
+    context = {"form": form, "pending": EmailAddress.objects.get_new(user) if settings.SENDS_MAIL else None}
+    return render(request, "account/email.html", context)
+
+
+def _change_address(request: HttpRequest, user: Any, address: str) -> None:
+    try:
+        with transaction.atomic():
+            EmailAddress.objects.filter(user=user).delete()
+            EmailAddress.objects.create(user=user, email=address, primary=True)
+            user.email = address
+            user.save(update_fields=["email"])
+            record.act(request, "account.email_changed")
+    except IntegrityError:  # taken in this very moment
+        messages.error(request, str(get_adapter().error_messages["email_taken"]))
+    else:
+        messages.success(request, gettext("Dirección cambiada."))
+
+
+class ConfirmEmailView(views.ConfirmEmailView):
+    """The link of a mail. An address that became another account's in the meantime stays theirs."""
+
+    def post(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Confirm it."""
+        try:
+            with transaction.atomic():
+                response: HttpResponse = super().post(*args, **kwargs)
+                return response
+        except IntegrityError:
+            get_adapter().add_message(
+                self.request, messages.ERROR, "account/messages/email_confirmation_failed.txt"
+            )
+            return redirect("account_login")
+
+
+@page
+@never_cache
+@login_required
+def sessions(request: HttpRequest) -> HttpResponse:
+    """Where this account is logged in; each can be ended, and all but this one at once."""
+    mine = UserSession.objects.filter(user=request.user)
+    if request.method == "POST":
+        number = request.POST.get("session", "")
+        others = mine.exclude(session_key=request.session.session_key)
+        if number:
+            known = number.isdecimal() and len(number) <= LONGEST_NUMBER
+            ended = [get_object_or_404(others, pk=int(number) if known else 0)]
+        else:
+            ended = list(others)
+        for session in ended:
+            with transaction.atomic():
+                session.end()
+                record.act(request, "account.session_ended")
+        messages.success(request, gettext("Sesión terminada.") if number else gettext("Sesiones terminadas."))
+        return redirect("account_sessions")
+    found = sorted(UserSession.objects.purge_and_list(request.user), key=lambda one: one.last_seen_at)
+    listed = [
+        {
+            "pk": one.pk,
+            "browser": browsers.name(one.user_agent),
+            "address": one.ip,
+            "since": one.created_at,
+            "seen": one.last_seen_at,
+            "current": one.session_key == request.session.session_key,
+        }
+        for one in reversed(found)
+    ]
+    return render(request, "account/sessions.html", {"sessions": listed})
+
+
+@page
+@never_cache
+@login_required
+@password_again
+def delete(request: HttpRequest) -> HttpResponse:
+    """The end of an account, with its address typed."""
+    user: Any = request.user
+    form = DeleteAccountForm(request.POST if request.method == "POST" else None, user=user)
+    if request.method == "POST" and form.is_valid():
+        try:
+            leaving.delete(request, User.objects.get(pk=user.pk))
+        except leaving.Needed:
+            return redirect("account_delete")
+        logout(request)
+        messages.success(request, gettext("Tu cuenta está borrada."))
+        return redirect("home")
+    context = {
+        "form": form,
+        "waiting": leaving.waiting_for(user),
+        "alone": leaving.nobody_elses(user),
+        "last_administrator": leaving.is_last_administrator(user),
+    }
+    return render(request, "account/delete.html", context)

@@ -1,0 +1,1 @@
+"""Legal notice, privacy, cookies, and how long what is kept."""

@@ -1,0 +1,28 @@
+"""Where the legal pages are; their figures are those of the settings."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.views.decorators.http import require_safe
+
+from intramedial.legal import kept
+
+PAGES = ("legal_notice", "legal_privacy", "legal_cookies", "legal_retention")
+
+
+def _page(template: str, **more: Any) -> Any:
+    @require_safe
+    def view(request: HttpRequest) -> HttpResponse:
+        return render(request, f"legal/{template}.html", {name: found() for name, found in more.items()})
+
+    return view
+
+
+urlpatterns = [
+    path("aviso/", _page("notice"), name="legal_notice"),
+    path("privacidad/", _page("privacy", figures=kept.figures), name="legal_privacy"),
+    path("cookies/", _page("cookies", cookies=kept.cookies, figures=kept.figures), name="legal_cookies"),
+    path("conservacion/", _page("retention", rows=kept.rows), name="legal_retention"),
+]
