@@ -14,6 +14,7 @@ from coordination import history, queries
 from coordination.queries import StorageFault
 from coordination.records import asked, trust
 from intramedial import amounts
+from intramedial.workspaces import navigation
 from intramedial.workspaces.access import context, workspace_page
 from intramedial.workspaces.models import Membership, Workspace
 
@@ -43,6 +44,7 @@ def agents(request: HttpRequest, membership: Membership) -> HttpResponse:
         "agents": [_row(workspace, said, said["did"] in signs) for said in listed],
         "first": "despues" not in request.GET,
         "next": f"?{urlencode({'despues': dids[AT_ONCE - 1]})}" if len(dids) > AT_ONCE else "",
+        "signers_path": navigation.path_of("signers", workspace.public_id),
         "signers": workspace.agents.filter(revoked_at=None).order_by("-registered_at", "pk")[:SIGNERS],
     }
     return render(request, "records/agents.html", given)
@@ -104,5 +106,8 @@ def _move(move: history.Move) -> Json:
 
 
 def _some(said: Iterable[Json], named: int) -> Json:
-    every = [{**one, "until": asked.instant(one.get("expiresAt"))} for one in said]
+    every = [
+        {**one, "until": asked.instant(one.get("expiresAt")), "since": asked.instant(one.get("since"))}
+        for one in said
+    ]
     return {"named": every[:named], "more": max(0, len(every) - named), "all": len(every)}

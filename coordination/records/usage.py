@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from coordination import history
 from coordination.queries import StorageFault
+from intramedial import amounts
 from intramedial.ledger import reading
 from intramedial.workspaces import provision
 from intramedial.workspaces.access import context, workspace_page
@@ -30,15 +31,15 @@ def usage(request: HttpRequest, membership: Membership) -> HttpResponse:
         "keys": provision.keys_in_force(workspace).count(),
         "signers": workspace.agents.filter(revoked_at=None).count(),
         "limits": {
-            "resources": settings.WORKSPACE_RESOURCES,
-            "queue": settings.QUEUE_LIMIT,
-            "sockets": settings.WORKSPACE_SOCKETS,
-            "keys": settings.WORKSPACE_API_KEYS,
+            "resources": amounts.number(settings.WORKSPACE_RESOURCES),
+            "queue": amounts.number(settings.QUEUE_LIMIT),
+            "sockets": amounts.number(settings.WORKSPACE_SOCKETS),
+            "keys": amounts.number(settings.WORKSPACE_API_KEYS),
         },
-        "counted": history.COUNTED,
     }
     try:
-        given["counts"] = history.counts(workspace.public_id)
+        counts = history.counts(workspace.public_id)
+        given["counts"] = {name: _told(count) for name, count in counts.items()}
     except StorageFault:
         given["counts"] = None
     try:
@@ -49,6 +50,11 @@ def usage(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "records/usage.html", given, status=503 if away else 200)
 
 
+def _told(count: int) -> str:
+    """A count, which is no further than `history.COUNTED`."""
+    return ("≥ " if count == history.COUNTED else "") + amounts.number(count)
+
+
 def _by_day(workspace: str) -> Json:
     """Receipts appended by day, the latest days first; `partly` when the first of them is not whole."""
     instants = reading.instants(workspace)
@@ -56,8 +62,9 @@ def _by_day(workspace: str) -> Json:
     most = max((count for _, count in by_day[:DAYS]), default=1)
     return {
         "by_day": [
-            {"day": day, "count": count, "bar": f"{64 * count / most:.1f}"} for day, count in by_day[:DAYS]
+            {"day": day, "count": amounts.number(count), "bar": f"{64 * count / most:.1f}"}
+            for day, count in by_day[:DAYS]
         ],
         "partly": len(instants) == reading.DAYS_WINDOW and len(by_day) <= DAYS,
-        "window": reading.DAYS_WINDOW,
+        "window": amounts.number(reading.DAYS_WINDOW),
     }

@@ -25,6 +25,12 @@ def instant(at: datetime) -> SafeString:
     return _time(at, f"{at:%Y-%m-%d %H:%M}{amounts.SPACE}UTC")
 
 
+@register.filter
+def moment(at: datetime) -> SafeString:
+    """An instant to the second, in UTC."""
+    return _time(at, f"{at:%Y-%m-%d %H:%M:%S}{amounts.SPACE}UTC")
+
+
 def _time(at: datetime, words: str) -> SafeString:
     exact = at.strftime(WIRE)
     return format_html('<time datetime="{}" title="{}">{}</time>', exact, exact, words)

@@ -1,0 +1,112 @@
+"""Receipts of a workspace: where the ledger has them, how they are found, and what they keep to themselves."""
+
+import re
+
+import orjson
+
+from coordination import history
+from coordination.models import LeaseRow, OutboxRow
+from intramedial.ledger import reading
+from intramedial.ledger.models import Entry
+from intramedial.receipts import receipt as receipts
+from intramedial.receipts.checking import read_receipt
+from tests.records.conftest import Conduct
+from tests.records.pages import ANA, BEA, body, entered, path, settled
+
+
+def test_a_receipt_waits_and_is_in_the_ledger(workspace, browse, conduct: Conduct):
+    conduct.acquire(ANA)
+    client = browse()
+    row = OutboxRow.objects.filter(workspace=workspace.public_id).first()
+    if row is not None:  # the drain may have been quicker
+        assert row.receipt_id in body(client.get(path("receipts", workspace)))
+    settled(workspace.public_id)
+    entry = Entry.objects.get(workspace=workspace.public_id)
+    OutboxRow.objects.filter(workspace=workspace.public_id).delete()
+    text = body(client.get(path("receipts", workspace)))
+    assert f"anotación {entry.index}" in text
+    text = body(client.get(path("receipt", workspace, entry.receipt_id)))
+    assert "workspace_key" in text
+    assert ANA in text
+
+
+def test_the_id_of_a_lease_that_is_held_is_its_holders_alone(workspace, browse, conduct: Conduct):
+    conduct.acquire(ANA)
+    lease_id = LeaseRow.objects.get(workspace=workspace.public_id).lease_id
+    settled(workspace.public_id)
+    receipt_id = Entry.objects.get(workspace=workspace.public_id).receipt_id
+    client = browse("owner")
+    address = path("receipt", workspace, receipt_id)
+    held = body(client.get(address))
+    assert "verificar/#" not in held
+    assert client.get(path("receipt_json", workspace, receipt_id)).status_code == 403
+    conduct.acquire(ANA)  # renewed: the same lease
+    assert client.get(path("receipt_json", workspace, receipt_id)).status_code == 403
+    conduct.release(ANA)
+    over = body(client.get(address))
+    assert lease_id not in held + over
+    document = client.get(path("receipt_json", workspace, receipt_id)).json()
+    assert read_receipt(document["jws"])["jti"] == document["id"] == receipt_id
+    assert f"/verificar/#{document['jws']}" in over
+
+
+def test_a_receipt_that_waits_is_signed_as_the_answer_was(workspace, browse, conduct: Conduct, monkeypatch):
+    [entry] = entered(workspace.public_id, 1)
+    jws = Entry.objects.get(receipt_id=entry).leaf
+    claims = read_receipt(jws)
+    signed = orjson.dumps(claims)
+    waiting = history.Pending(entry, "", signed, claims)
+    monkeypatch.setattr(history, "pending_one", lambda workspace, receipt_id: waiting)
+    client = browse()
+    assert "pendiente" in body(client.get(path("receipt", workspace, entry)))
+    assert client.get(path("receipt_json", workspace, entry)).json()["jws"] == jws
+
+
+def test_receipts_are_found_by_what_they_say(workspace, browse):
+    entered(workspace.public_id, 3, ANA)
+    [beas] = entered(workspace.public_id, 1, BEA, "renewed")
+    client = browse()
+
+    def found(**query) -> list[str]:
+        text = body(client.get(path("receipts", workspace), query))
+        return re.findall(r"recibos/(rcp_\w+)/", text)
+
+    assert len(found()) == 4
+    assert found(agente=BEA) == found(resultado="renewed") == [beas]
+    assert len(found(recurso="lock:0")) == 2
+    assert found(agente=BEA, recurso="lock:1") == []
+    answer = client.get(path("receipts", workspace), {"recibo": beas})
+    assert answer["Location"] == path("receipt", workspace, beas)
+
+
+def test_a_search_looks_at_so_many_and_goes_on(workspace, browse, monkeypatch):
+    monkeypatch.setattr(reading, "WINDOW", 10)
+    [first] = entered(workspace.public_id, 1, BEA)
+    entered(workspace.public_id, 25, ANA)
+    client, address, pages = browse(), f"{path('receipts', workspace)}?agente={BEA}", 0
+    while True:
+        text = body(client.get(address))
+        pages += 1
+        following = re.search(r'href="(\?agente=[^"]+antes=\d+)"', text)
+        if first in text:
+            break
+        address = path("receipts", workspace) + following[1].replace("&amp;", "&")
+    assert pages == 3
+    assert following is None
+
+
+def test_receipts_go_on_page_by_page(workspace, browse):
+    ids = entered(workspace.public_id, 120)
+    client, address, seen = browse(), path("receipts", workspace), []
+    while address:
+        text = body(client.get(address))
+        seen += re.findall(r"recibos/(rcp_\w+)/", text)
+        following = re.search(r'href="(\?antes=\d+)"', text)
+        address = following and path("receipts", workspace) + following[1]
+    assert seen == ids[::-1]
+
+
+def test_the_keys_that_sign_are_named(workspace, browse):
+    text = body(browse().get(path("receipts", workspace)))
+    assert receipts.signing.current().kid in text
+    assert "firma ahora" in text
