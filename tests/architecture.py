@@ -109,6 +109,7 @@ MAY_READ_CLOCKS = {
     "intramedial/accounts/gate.py": "when a session's beta password was looked at last",
     "intramedial/accounts/models.py": "when a row was made",
     "intramedial/accounts/tries.py": "tries of the last hour",
+    "intramedial/audit/log.py": "which entries are kept no longer",
     "intramedial/audit/models.py": "when an entry was made",
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",

@@ -151,7 +151,7 @@ class ClassForm(forms.Form):
 
     name = forms.CharField(label=_("Clase"), max_length=TYPED_LIMIT, required=False, strip=True)
     mode = forms.ChoiceField(
-        label=_("#read"),
+        label=_("Con #read"),
         required=False,
         choices=[("shared", _("deja leer a varios")), ("exclusive", _("deja leer a uno"))],
     )

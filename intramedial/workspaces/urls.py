@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, include, path
 
+from intramedial.audit import pages as audit
 from intramedial.workspaces.pages import adopt, api_keys, home, members, options, signers
 
 # Below /espacios/<ws_…>/.
@@ -15,6 +16,8 @@ OF_ONE: list[URLPattern] = [
     path("miembros/", members.members, name="members"),
     path("miembros/<int:person>/", members.member, name="member"),
     path("invitaciones/<int:invitation>/revocar/", members.invitation, name="invitation"),
+    path("auditoria/", audit.audit, name="audit"),
+    path("auditoria/auditoria.<str:form>", audit.download, name="audit_download"),
     path("ajustes/", options.settings_page, name="workspace_settings"),
     path("ajustes/traspaso/", options.hand_over, name="workspace_hand_over"),
     path("ajustes/borrar/", options.delete, name="workspace_delete"),

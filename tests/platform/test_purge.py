@@ -65,7 +65,13 @@ def test_resources_are_forgotten_and_their_tokens_go_on(live_server_process):
     assert ask(server, LEASE)["lease"]["fencingToken"] == 1
     ask(server, RELEASE)
     server.terminate()
-    assert server.manage("purge") == {"resources": 0, "trials": 0, "nonces": 0}
+    assert server.manage("purge") == {
+        "resources": 0,
+        "trials": 0,
+        "nonces": 0,
+        "invitations": 0,
+        "audit": 0,
+    }
     assert server.manage("purge", "--unused-days", "0")["resources"] == 1
     server.start()
     assert ask(server, LEASE)["lease"]["fencingToken"] == 2

@@ -34,10 +34,9 @@ def members(request: HttpRequest, membership: Membership) -> HttpResponse:
     if request.method == "POST" and not owner:
         raise PermissionDenied
     workspace = membership.workspace
-    form = forms.InvitationForm(
-        request.POST or None, workspace=workspace, purpose=f"invite {request.user.pk} {workspace.public_id}"
-    )
-    link = ""
+    purpose = f"invite {request.user.pk} {workspace.public_id}"
+    form = forms.InvitationForm(request.POST or None, workspace=workspace, purpose=purpose)
+    link = email = ""
     if request.method == "POST" and form.is_valid():
         try:
             link = _invite(request, workspace, form)
@@ -48,12 +47,14 @@ def members(request: HttpRequest, membership: Membership) -> HttpResponse:
         else:
             if not link:
                 return redirect("members", workspace.public_id)
+            email = form.cleaned_data["email"]
+            form = forms.InvitationForm(workspace=workspace, purpose=purpose)
     context = {
         **access.context(membership),
         "members": workspace.memberships.select_related("user").order_by("created_at", "pk"),
         "form": form,
         "link": link,
-        "email": form.cleaned_data["email"] if link else "",
+        "email": email,
         "invitations": workspace.invitations.order_by("created_at") if owner else [],
         "days": settings.INVITATION_DAYS,
     }
