@@ -27,10 +27,11 @@ class Ask:
     active_limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
     """`body`: the JSON answer without its receipt, the very bytes that the receipt's claims hold. `first`:
-    no answer before this one told the agent of the lease, which is new or was owed back."""
+    no answer before this one told the agent of the lease, which is new or was owed back. `receipt`: None
+    until it is signed, for an answer that has none, and should signing fail."""
 
     outcome: Outcome
     body: bytes
@@ -38,12 +39,12 @@ class Answer:
     receipt_id: str = ""
     kid: str = ""
     first: bool = False
+    receipt: dict[str, str] | None = None
 
-    def receipt(self) -> dict[str, str] | None:
-        """Sign; None for an answer without a receipt, or should signing fail."""
-        if self.claims is None:
-            return None
-        return receipts.receipt(self.claims, self.receipt_id, self.kid or None)
+    def sign(self) -> None:
+        """Make the receipt. Never raises."""
+        if self.claims is not None:
+            self.receipt = receipts.receipt(self.claims, self.receipt_id, self.kid or None)
 
 
 @dataclass(slots=True)

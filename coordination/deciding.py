@@ -50,7 +50,7 @@ async def decide(caller: Principal, command: Command, digest: str) -> Decided:
         )
     body = answer.body
     if not isinstance(outcome, Withdrawn):
-        body = b'%s,"receipt":%s}' % (body[:-1], orjson.dumps(answer.receipt()))
+        body = b'%s,"receipt":%s}' % (body[:-1], orjson.dumps(answer.receipt))
     return Decided(outcome, body)
 
 

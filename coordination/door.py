@@ -10,8 +10,9 @@ What a caller may rely on
   a trust move, before anything else is decided, unless their agent has asked again meanwhile.
 - Grouping is invisible: commands of one workspace are decided in the order of their arrival, at one instant;
   a command that fails fails alone.
-- Receipts are signed outside, from claims fixed within the transaction. Events, the ledger and its outbox are
-  told afterwards. None of them can delay or fail a lease.
+- Receipts are signed after the commit, from claims fixed within the transaction; a whole batch in one go, for
+  a signature among other work costs twice as much. Events, the ledger and its outbox are told afterwards.
+  None of them can fail a lease.
 - Every caller is answered, whatever becomes of the storage, of a command or of the authority itself.
 """
 
@@ -268,6 +269,8 @@ class Authority:
         self._failing = False
         self._good_at = clock.steady_ms()
         self._skew = batch.now - batch.read_at
+        for answer in batch.answers:
+            answer.sign()
         deliver(batch.items, batch.answers, self._owe)
         for _, done in batch.drained:
             done.set_result(None)

@@ -37,7 +37,7 @@ class AccessLog:
             "message": "request",
             "requestId": request_id,
             "method": method,
-            "path": logs.redact(path).encode("utf-8", "backslashreplace").decode(),
+            "path": _shown(path),
             "status": status,
             "ms": round((time.monotonic() - started) * 1000, 2),
         }
@@ -48,6 +48,11 @@ class AccessLog:
         lines, self._lines = b"".join(self._lines).decode(), []
         # Looked up at each write: whoever replaces the stream, as tests do, gets the lines.
         (self._write or sys.stderr.write)(lines)
+
+
+@lru_cache(maxsize=256)
+def _shown(path: str) -> str:
+    return logs.redact(path).encode("utf-8", "backslashreplace").decode()
 
 
 @lru_cache(maxsize=8)

@@ -91,7 +91,7 @@ async def cycles(workspace: str, many: int, first: int = 0) -> Leaves:
         began = monotonic()
         answer = await authority.get().ask(asked)
         assert monotonic() - began < DECIDED_S
-        given = answer.receipt()
+        given = answer.receipt
         assert given is not None
         return given["id"], given["jws"]
 

@@ -67,7 +67,7 @@ def run(listener: socket.socket, announce: Callable[[], None]) -> None:
         "intramedial.asgi:application",
         workers=settings.WEB_PROCESSES,
         loop="uvloop",
-        http="httptools",
+        http="intramedial.one_write:Protocol",
         ws="intramedial.sockets:SocketProtocol",
         ws_max_size=settings.SOCKET_FRAME,
         lifespan="on",
