@@ -2,20 +2,26 @@
 // a lost socket is opened again, later each time. Relayed facts only: nothing is decided here.
 
 import { learn, serverNow } from "./clock.js";
-import { apply, fromSnapshot } from "./picture.js";
+import { Picture } from "./picture.js";
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 20_000;
 // The server speaks every five seconds even when nothing happens.
 const SILENCE_MS = 16_000;
-// 4000 and the status of the problem that closed the socket.
-const FORBIDDEN = 4403;
+// A hidden tab keeps its socket for as long as somebody may come back at once.
+const HIDDEN_MS = 60_000;
+// A lease that is over and of whose end nothing was heard: what was to tell of it may have died.
+const OVERDUE_MS = 3000;
+const LOOK_MS = 2000;
 const TOO_MANY = 4429;
-const SLOW_RETRIES = 4;
+const SLOW_RETRIES = 5;
+// Codes after which asking again is of no use: 4000 and the status of the problem.
+const FINAL = { 4401: "ended", 4403: "removed", 4404: "missing" };
 
 /**
- * Fires `picture` (detail: {picture, events}) and `state`; `state` is off, connecting, live, delayed or
- * reconnecting.
+ * Fires `picture` (detail: {picture, events, fresh}; `fresh`: a snapshot) and `state`. `state` is off, connecting,
+ * live, delayed, reconnecting, paused (hidden for long), or for good: ended (no session any more), removed (no member
+ * any more), missing (no such workspace).
  */
 export class Live extends EventTarget {
   state = "off";
@@ -27,33 +33,41 @@ export class Live extends EventTarget {
   #timer = null;
   #wanted = false;
   #silence = null;
+  #look = null;
 
   /**
    * @param {string} path of the socket, on this host
-   * @param {() => Promise<string>} ticket fetches a ticket that is good once
+   * @param {(() => Promise<string>) | null} ticket fetches a ticket that is good once; null: the session will do
    */
-  constructor(path, ticket) {
+  constructor(path, ticket = null) {
     super();
     this.path = path;
     this.ticket = ticket;
     // Nobody looks at a hidden tab: let go of the socket, and ask anew when it is seen again.
     document.addEventListener("visibilitychange", () => {
       if (!this.#wanted) return;
-      if (document.hidden) this.#timer = setTimeout(() => document.hidden && this.#drop("off"), 60_000);
+      if (document.hidden) this.#timer = setTimeout(() => document.hidden && this.#drop("paused"), HIDDEN_MS);
       else if (!this.#socket) this.#open();
+      else clearTimeout(this.#timer);
     });
   }
 
   start() {
     if (this.#wanted) return;
     this.#wanted = true;
+    this.#look = setInterval(() => this.#lookForOverdue(), LOOK_MS);
     this.#open();
   }
 
   stop() {
-    this.#wanted = false;
-    this.#drop("off");
+    this.#end("off");
     this.picture = null;
+  }
+
+  #end(state) {
+    this.#wanted = false;
+    clearInterval(this.#look);
+    this.#drop(state);
   }
 
   #drop(state) {
@@ -68,28 +82,35 @@ export class Live extends EventTarget {
   async #open() {
     clearTimeout(this.#timer);
     this.#say(this.picture ? "reconnecting" : "connecting");
-    let ticket;
-    try {
-      ticket = await this.ticket();
-    } catch (error) {
-      if (error.answer && error.answer.status < 500 && error.answer.status !== 429) this.#drop("off");
-      else this.#later();
-      return;
+    const protocols = ["intramedial"];
+    // The ticket travels as a subprotocol: an address would end up in logs.
+    if (this.ticket) {
+      try {
+        protocols.push(`ticket.${await this.ticket()}`);
+      } catch (error) {
+        if (error.answer && error.answer.status < 500 && error.answer.status !== 429) this.#drop("off");
+        else this.#later();
+        return;
+      }
     }
     if (!this.#wanted) return;
     const url = new URL(this.path, location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    // The ticket travels as a subprotocol: an address would end up in logs.
-    const socket = new WebSocket(url, ["intramedial", `ticket.${ticket}`]);
+    const socket = new WebSocket(url, protocols);
     this.#socket = socket;
     this.#seq = null;
     socket.onmessage = (event) => socket === this.#socket && this.#heard(JSON.parse(event.data));
-    socket.onclose = ({ code }) => {
-      if (socket !== this.#socket) return;
-      this.#socket = null;
-      if (code === FORBIDDEN) this.#drop("off");
-      else if (this.#wanted) this.#later(code === TOO_MANY ? SLOW_RETRIES : 0);
-    };
+    socket.onclose = ({ code }) => socket === this.#socket && this.#closed(code);
+  }
+
+  #closed(code) {
+    this.#socket = null;
+    clearTimeout(this.#silence);
+    if (!this.#wanted) return;
+    // A ticket that was used up is no reason to give up: the next one may be good.
+    const final = this.ticket ? code === 4403 && "off" : FINAL[code];
+    if (final) this.#end(final);
+    else this.#later(code === TOO_MANY ? SLOW_RETRIES : 0);
   }
 
   #later(tries = 0) {
@@ -108,23 +129,30 @@ export class Live extends EventTarget {
     if (message.type === "snapshot") {
       this.#seq = message.seq;
       this.#tries = 0;
-      this.picture = fromSnapshot(message);
+      this.picture = new Picture(message);
       this.#say(message.delayed ? "delayed" : "live");
-      this.#show([]);
+      this.#show([], true);
     } else if (message.type === "events" && this.#seq !== null) {
       if (message.seq <= this.#seq) return;
       if (message.seq !== this.#seq + 1) {
         this.#seq = null;
-        this.#socket.send(JSON.stringify({ type: "resync" }));
+        this.#resync();
         return;
       }
       this.#seq = message.seq;
       if (this.state === "delayed") this.#say("live");
-      for (const event of message.events) apply(this.picture, event);
-      // No event says that a deadlock has ended: the list comes whole when it has changed.
-      if (message.deadlocks) this.picture.deadlocks = message.deadlocks;
-      this.#show(message.events);
+      this.picture.hear(message);
+      this.#show(message.events, false);
     }
+  }
+
+  #resync() {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ type: "resync" }));
+  }
+
+  #lookForOverdue() {
+    if (this.state !== "live" || this.#seq === null || document.hidden) return;
+    if (this.picture.overdue(new Date(serverNow() - OVERDUE_MS).toISOString())) this.#resync();
   }
 
   #say(state) {
@@ -132,7 +160,7 @@ export class Live extends EventTarget {
     this.dispatchEvent(new Event("state"));
   }
 
-  #show(events) {
-    this.dispatchEvent(new CustomEvent("picture", { detail: { picture: this.picture, events } }));
+  #show(events, fresh) {
+    this.dispatchEvent(new CustomEvent("picture", { detail: { picture: this.picture, events, fresh } }));
   }
 }

@@ -1,0 +1,12 @@
+"""Where the live board of a workspace is."""
+
+from django.urls import path
+
+from . import resource, views
+
+urlpatterns = [
+    path("espacios/<str:workspace>/panel/", views.board, name="board"),
+    path("espacios/<str:workspace>/panel/recurso/", resource.resource, name="board_resource"),
+    path("espacios/<str:workspace>/panel/buscar.json", views.search, name="board_search"),
+    path("espacios/<str:workspace>/panel/confianza.json", views.conduct, name="board_conduct"),
+]

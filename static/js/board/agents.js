@@ -1,0 +1,108 @@
+// The agents: what conduct has made of each, what it holds, what it waits for.
+
+import { h, part } from "../lib/dom.js";
+import { number, t } from "../lib/text.js";
+import { Conduct } from "./conduct.js";
+import { List } from "./list.js";
+import { short } from "./resources.js";
+import { put } from "./sparkline.js";
+
+const NAMES_SHOWN = 2;
+const UNKNOWN = Number.MAX_SAFE_INTEGER;
+
+const RANKS = {
+  "": ({ holds, waits }) => [-waits.size, -holds.size],
+  confianza: ({ trust }) => [trust ?? UNKNOWN],
+  tiene: ({ holds }) => [-holds.size],
+  nombre: () => [],
+};
+
+const FILTERS = {
+  "": () => true,
+  tiene: ({ holds }) => holds.size > 0,
+  espera: ({ waits }) => waits.size > 0,
+};
+
+/** @param {(resource: string) => void} open */
+export function agents(root, board, open) {
+  const { address } = board;
+  const agentsPage = root.dataset.agents;
+  const conduct = new Conduct(root.dataset.conduct, () => board.picture, () => list.draw());
+
+  function rank(agent) {
+    if (!(FILTERS[address.filtro] ?? FILTERS[""])(agent) || !mentions(agent, board.words)) return null;
+    return (RANKS[address.orden] ?? RANKS[""])(agent);
+  }
+
+  const list = new List(root, {
+    all: () => board.picture.agents.keys(),
+    find: (did) => board.picture.agents.get(did),
+    rank,
+    create,
+    update: (row, did) => update(row, did, board.picture.agents.get(did), conduct),
+  });
+  part(root, "rows").addEventListener("click", ({ target }) => {
+    const name = target.closest("button[data-resource]")?.dataset.resource;
+    if (name) open(name);
+  });
+
+  function create() {
+    return h(
+      "div",
+      { role: "row", class: "list-row is-agent" },
+      h("div", { role: "cell", class: "cell-name" }, h(agentsPage ? "a" : "span", { class: "who-did", "data-opens": "" })),
+      h("div", { role: "cell", class: "cell-trust" }, h("span", { class: "gauge", "aria-hidden": "true" }, h("i")), h("b")),
+      h("div", { role: "cell", class: "cell-moves" }),
+      h("div", { role: "cell", class: "cell-holds" }),
+      h("div", { role: "cell", class: "cell-waits" }),
+    );
+  }
+
+  function update(row, did, agent, known) {
+    const { trust = null, holds = new Map(), waits = new Map() } = agent ?? {};
+    const moves = known.moves(did);
+    const shape = [trust, moves.map(({ at }) => at), [...holds.keys()], "|", [...waits.keys()]].join(" ");
+    if (row.shape === shape) return;
+    row.shape = shape;
+    const [name, score, moved, held, waited] = row.children;
+    put(name.firstChild, short(did));
+    name.firstChild.title = did;
+    if (agentsPage) name.firstChild.href = `${agentsPage}?did=${encodeURIComponent(did)}`;
+    score.firstChild.firstChild.style.setProperty("--score", (trust ?? 0) / 100);
+    put(score.lastChild, trust === null ? "…" : number(trust, 1));
+    moved.replaceChildren(...moves.map(move));
+    held.replaceChildren(...names(holds, "bd_holds"));
+    waited.replaceChildren(...names(waits, "bd_waits"));
+  }
+
+  return {
+    note: ({ dids, events }) => {
+      conduct.note(events);
+      list.note(dids);
+    },
+    again: () => list.again(),
+    draw: () => list.draw(),
+    focus: () => {},
+  };
+}
+
+const mentions = ({ did, holds, waits }, words) =>
+  !words ||
+  did.toLowerCase().includes(words) ||
+  [...holds.keys(), ...waits.keys()].some((name) => name.toLowerCase().includes(words));
+
+const move = ({ delta }) =>
+  h("span", { class: `move ${delta < 0 ? "is-stop" : "is-go"}` }, `${delta < 0 ? "▼" : "▲"} ${delta < 0 ? "−" : "+"}${number(Math.abs(delta), 1)}`);
+
+function names(things, words) {
+  if (!things.size) return [];
+  const shown = [...things.keys()].slice(0, NAMES_SHOWN);
+  const more = things.size - shown.length;
+  return [
+    h("span", { class: "quiet" }, t(words, { n: things.size, count: number(things.size) })),
+    ...shown.map((name) =>
+      h("button", { type: "button", class: "link-button", "data-resource": name, title: name, tabindex: -1 }, h("code", {}, name)),
+    ),
+    more > 0 ? h("span", { class: "quiet" }, t("bd_and_more", { n: number(more) })) : "",
+  ].filter(Boolean);
+}

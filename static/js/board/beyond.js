@@ -1,0 +1,50 @@
+// Search on the server: resources by the beginning of their name, those that nobody has now included.
+
+import { h, keyed, part } from "../lib/dom.js";
+import { number, t } from "../lib/text.js";
+
+const PAUSE_MS = 300;
+
+export class Beyond {
+  #words = "";
+  #timer = null;
+
+  /** @param {(resource: string) => void} open */
+  constructor(root, board, open) {
+    Object.assign(this, { root, board });
+    root.addEventListener("click", ({ target }) => open(target.closest("button[data-resource]")?.dataset.resource));
+  }
+
+  /** Looks for what the address says is looked for. */
+  follow() {
+    const words = this.board.address.vista === "recursos" ? this.board.address.q.trim() : "";
+    if (words === this.#words) return;
+    this.#words = words;
+    clearTimeout(this.#timer);
+    this.root.hidden = true;
+    if (words) this.#timer = setTimeout(() => this.#ask(words), PAUSE_MS);
+  }
+
+  async #ask(words) {
+    let found = [];
+    try {
+      const answer = await fetch(`${this.root.dataset.from}?${new URLSearchParams({ prefijo: words })}`);
+      if (answer.ok) ({ resources: found } = await answer.json());
+    } catch {
+      return;
+    }
+    if (words !== this.#words) return;
+    const { sections } = this.board.picture ?? { sections: new Map() };
+    const others = found.filter(({ resource }) => !sections.has(resource));
+    this.root.hidden = !others.length;
+    keyed(part(this.root, "found"), others, ({ resource }) => resource, row, () => {});
+  }
+}
+
+const row = ({ resource, lastToken }) =>
+  h(
+    "li",
+    {},
+    h("button", { type: "button", class: "link-button", "data-resource": resource }, h("code", {}, resource)),
+    h("span", { class: "quiet" }, ` ${t("bd_free_since_token", { token: number(lastToken) })}`),
+  );

@@ -1,0 +1,65 @@
+// The last moves of agents' trust: as events tell them, and before that as the server remembers them. Asked for only
+// those that are in sight, many at once.
+
+const SHOWN = 4;
+const AT_ONCE = 40;
+const PAUSE_MS = 250;
+const RETRY_MS = 5000;
+
+export class Conduct {
+  #moves = new Map();
+  #asked = new Set();
+  #wanted = new Set();
+  #timer = null;
+
+  /** @param {string} path where to ask @param {() => import("../lib/picture.js").Picture} picture */
+  constructor(path, picture, drawn) {
+    Object.assign(this, { path, picture, drawn });
+  }
+
+  note(events) {
+    for (const { actorDid, trust, at } of events ?? []) {
+      if (trust?.delta) this.#add(actorDid, [{ delta: trust.delta, at }]);
+    }
+  }
+
+  /** The last moves of an agent, the latest first; what is not known yet is asked for. */
+  moves(did) {
+    if (!this.#asked.has(did)) {
+      this.#asked.add(did);
+      this.#wanted.add(did);
+      this.#timer ??= setTimeout(() => this.#ask(), PAUSE_MS);
+    }
+    return this.#moves.get(did) ?? [];
+  }
+
+  async #ask() {
+    const dids = [...this.#wanted].slice(0, AT_ONCE);
+    for (const did of dids) this.#wanted.delete(did);
+    try {
+      const query = new URLSearchParams(dids.map((did) => ["did", did]));
+      const answer = await fetch(`${this.path}?${query}`, { headers: { accept: "application/json" } });
+      if (!answer.ok) throw new Error(`status ${answer.status}`);
+      const { agents } = await answer.json();
+      for (const { did, trust, moves } of agents) this.#take(did, trust, moves);
+      this.drawn();
+    } catch {
+      // Asked again when they are in sight a little later.
+      setTimeout(() => dids.forEach((did) => this.#asked.delete(did)), RETRY_MS);
+    }
+    this.#timer = this.#wanted.size ? setTimeout(() => this.#ask(), PAUSE_MS) : null;
+  }
+
+  #take(did, trust, moves) {
+    const agent = this.picture()?.agents.get(did);
+    // What an event has told meanwhile is newer.
+    if (agent && agent.trust === null) agent.trust = trust;
+    this.#add(did, moves);
+  }
+
+  #add(did, moves) {
+    const all = new Map([...(this.#moves.get(did) ?? []), ...moves].map((move) => [move.at, move]));
+    const latest = [...all.values()].sort((a, b) => (a.at < b.at ? 1 : -1));
+    this.#moves.set(did, latest.slice(0, SHOWN));
+  }
+}

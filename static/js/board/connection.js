@@ -1,0 +1,42 @@
+// How the board is connected, in a chip and, when that changes, for those who listen. Old data say how old they are.
+
+import { serverNow } from "../lib/clock.js";
+import { part } from "../lib/dom.js";
+import { duration, t } from "../lib/text.js";
+import { put } from "./sparkline.js";
+
+const OLD_MS = 6500;
+const LAMPS = { live: "live", off: "off", paused: "off", ended: "off", removed: "off", missing: "off" };
+
+export class Connection {
+  #said = "";
+
+  /** @param {HTMLElement} root the page's own part @param {import("../lib/live.js").Live} live */
+  constructor(root, live) {
+    Object.assign(this, { root, live });
+    this.chip = part(root, "connection");
+    this.announcer = part(root, "announcer");
+    live.addEventListener("state", () => this.draw());
+    document.addEventListener("visibilitychange", () => this.draw());
+  }
+
+  /** live, connecting, reconnecting, delayed, old, paused, or why it is over: ended, removed, missing. */
+  get state() {
+    const { state } = this.live;
+    if (document.hidden && ["live", "delayed", "reconnecting"].includes(state)) return "paused";
+    return state === "live" && serverNow() - this.live.heardAt > OLD_MS ? "old" : state;
+  }
+
+  draw() {
+    const { state } = this;
+    const age = duration(Math.max(0, Math.floor((serverNow() - this.live.heardAt) / 1000)) * 1000);
+    this.chip.dataset.state = LAMPS[state] ?? "reconnecting";
+    put(this.chip, t(`live_${state}`, { age }));
+    const stale = !["live", "connecting", "off"].includes(state);
+    this.root.toggleAttribute("data-stale-data", stale && Boolean(this.live.picture));
+    for (const over of this.root.querySelectorAll("[data-over]")) over.hidden = over.dataset.over !== state;
+    if (state === this.#said) return;
+    this.#said = state;
+    put(this.announcer, t(`live_${state}`, { age }));
+  }
+}

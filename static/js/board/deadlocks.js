@@ -1,0 +1,112 @@
+// The deadlocks that were refused and would still close a circle; and those that no longer would, and why.
+
+import "../elements/short-did.js";
+import { h, icon, keyed, part } from "../lib/dom.js";
+import { clockTime, number, t } from "../lib/text.js";
+import { drawing } from "./graph.js";
+import { moved } from "./resources.js";
+
+const SHOWN = 20;
+const ENDED_KEPT = 10;
+const STEPS_SHOWN = 40;
+/** A deadlock is known to have ended up to a second after what ended it. */
+const CAUSE_MS = 4000;
+const CAUSES = new Set(["released", "expired", "withdrawn", "lapsed", "granted"]);
+
+const idOf = ({ agents, resources, at }) => [...agents, ...resources, at].join("\n");
+
+/** @param {(resource: string) => void} open */
+export function deadlocks(root, board, open) {
+  const lists = { now: part(root, "now"), ended: part(root, "ended") };
+  let known = new Map();
+  let ended = [];
+
+  root.addEventListener("click", ({ target }) => {
+    const name = target.closest("button[data-resource]")?.dataset.resource;
+    if (name) open(name);
+  });
+
+  /** Those that have gone from the list, with what may have ended them. */
+  function note() {
+    const now = new Map(board.picture.deadlocks.map((pair) => [idOf(pair), pair]));
+    for (const [id, pair] of known) {
+      if (!now.has(id)) ended.unshift({ pair, cause: board.log.cause((event) => causes(pair, event), CAUSE_MS) });
+    }
+    ended = ended.slice(0, ENDED_KEPT);
+    known = now;
+  }
+
+  function draw() {
+    if (root.hidden) return;
+    const pairs = board.picture.deadlocks.slice(0, SHOWN);
+    keyed(lists.now, pairs, idOf, card, () => {});
+    keyed(lists.ended, ended, ({ pair }) => idOf(pair), endedCard, () => {});
+    part(root, "empty").hidden = pairs.length > 0;
+    part(root, "ended-part").hidden = !ended.length;
+    const more = board.picture.deadlocks.length - pairs.length;
+    part(root, "more").hidden = more <= 0;
+    part(root, "more").textContent = t("bd_and_more", { n: number(more) });
+  }
+
+  return { note, again: () => {}, draw, focus: () => {} };
+}
+
+function causes({ agents, resources, cycle }, { event, resource, actorDid }) {
+  if (!CAUSES.has(event)) return false;
+  const names = new Set([...resources, ...cycle.map(({ waitsFor }) => waitsFor)]);
+  return names.has(resource) && (agents.includes(actorDid) || cycle.some(({ agent }) => agent === actorDid));
+}
+
+const name = (resource) =>
+  h("button", { type: "button", class: "link-button", "data-resource": resource }, h("code", {}, resource));
+const who = (did) => h("short-did", { value: did });
+
+function card(pair) {
+  const { agents, resources, cycle, at } = pair;
+  const element = h(
+    "li",
+    { class: "deadlock" },
+    h(
+      "div",
+      { class: "deadlock-words" },
+      h("h3", {}, icon("cross", "is-stop"), " ", t("bd_refused_at", { at: clockTime(at) })),
+      h("p", {}, who(agents[0]), ` ${t("deadlock_asked")} `, name(resources[0]), "."),
+      h("p", {}, who(agents[1]), ` ${t("deadlock_waits")} `, name(resources[1]), "."),
+      h("p", { class: "quiet" }, t("bd_refused_why")),
+      steps(cycle),
+    ),
+    drawing(cycle, t("bd_circle", { n: number(cycle.length) })),
+  );
+  moved(element);
+  return element;
+}
+
+/** The drawing's twin: the circle as a list. */
+function steps(cycle) {
+  const holderOf = (index) => cycle[(index + 1) % cycle.length].agent;
+  return h(
+    "details",
+    { class: "disclosure" },
+    h("summary", {}, t("bd_circle_words", { n: cycle.length, count: number(cycle.length) })),
+    h(
+      "ol",
+      {},
+      cycle.slice(0, STEPS_SHOWN).map(({ agent, waitsFor }, index) =>
+        h("li", {}, who(agent), ` ${t(index ? "bd_waits_for" : "bd_would_wait")} `, name(waitsFor), `, ${t("bd_which")} `, who(holderOf(index))),
+      ),
+      cycle.length > STEPS_SHOWN ? h("li", {}, t("bd_and_more", { n: number(cycle.length - STEPS_SHOWN) })) : "",
+    ),
+  );
+}
+
+function endedCard({ pair, cause }) {
+  const { agents, resources, at } = pair;
+  return h(
+    "li",
+    { class: "deadlock-ended" },
+    h("p", {}, icon("check", "is-go"), " ", who(agents[0]), ` ${t("deadlock_asked")} `, name(resources[0]), ` · ${clockTime(at)}`),
+    cause
+      ? h("p", { class: "quiet" }, t(`bd_ended_${cause.event}`, { at: clockTime(cause.at) }), " ", who(cause.actorDid), " · ", name(cause.resource))
+      : h("p", { class: "quiet" }, t("bd_ended_forgotten")),
+  );
+}

@@ -1,0 +1,137 @@
+// One resource, from close up: who has it, who waits and why and until when, what has happened to it. A dialog; where
+// the focus was, there it returns.
+
+import "../elements/countdown.js";
+import "../elements/short-did.js";
+import { serverNow } from "../lib/clock.js";
+import { h, keyed, part } from "../lib/dom.js";
+import { clockTime, data, duration, number, t } from "../lib/text.js";
+import { Sections } from "../parts/sections.js";
+import { put } from "./sparkline.js";
+import { chain, why } from "./why.js";
+
+const limits = data("limits");
+const EVENTS_SHOWN = 12;
+const EMPTY = { holders: [], queue: [] };
+
+export class Drawer {
+  #resource = "";
+  #opener = null;
+  #asked = null;
+
+  /** @param {HTMLDialogElement} dialog @param {{picture, log, address}} board @param {(name: string) => void} back */
+  constructor(dialog, board, back) {
+    Object.assign(this, { dialog, board, back });
+    this.sections = new Sections(() => "");
+    part(dialog, "section").append(this.sections.element);
+    this.waiter = part(dialog, "waiter");
+    this.waiter.addEventListener("change", () => this.#why());
+    part(dialog, "close").addEventListener("click", () => dialog.close());
+    dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());
+    dialog.addEventListener("close", () => {
+      const name = this.#resource;
+      this.#resource = "";
+      board.address.set({ recurso: "" });
+      if (this.#opener?.isConnected) this.#opener.focus({ preventScroll: true });
+      else this.back(name);
+    });
+  }
+
+  /** Shows the resource that the address names, or nothing. */
+  follow() {
+    const { recurso } = this.board.address;
+    if (recurso === this.#resource) return;
+    if (!recurso) {
+      this.dialog.close();
+      return;
+    }
+    this.#resource = recurso;
+    if (!this.dialog.open) this.#opener = document.activeElement;
+    put(part(this.dialog, "name"), recurso);
+    part(this.dialog, "copy").dataset.copy = recurso;
+    this.waiter.replaceChildren();
+    this.draw();
+    if (!this.dialog.open) this.dialog.showModal();
+    this.#record();
+  }
+
+  draw() {
+    if (!this.#resource) return;
+    const { picture, log } = this.board;
+    const section = { resource: this.#resource, ...(picture?.sections.get(this.#resource) ?? EMPTY) };
+    this.sections.show([section]);
+    this.#waiters(section.queue);
+    this.#why();
+    const events = log.of(this.#resource).slice(0, EVENTS_SHOWN);
+    part(this.dialog, "seen-part").hidden = !events.length;
+    keyed(part(this.dialog, "seen"), events, ({ id }) => id, entry, () => {});
+  }
+
+  /** Once a second: what is said of time goes on. */
+  tick() {
+    if (this.#resource) this.#why();
+  }
+
+  #waiters(queue) {
+    const chosen = this.waiter.value;
+    const options = queue.map(({ actorDid }, place) => [actorDid, t("bd_waiter", { place: number(place + 1), did: actorDid })]);
+    const known = [...this.waiter.options].map(({ value, textContent }) => `${value} ${textContent}`).join("\n");
+    if (known === options.map((option) => option.join(" ")).join("\n")) return;
+    this.waiter.replaceChildren(...options.map(([value, words]) => h("option", { value }, words)));
+    if (queue.some(({ actorDid }) => actorDid === chosen)) this.waiter.value = chosen;
+  }
+
+  #why() {
+    const section = this.board.picture?.sections.get(this.#resource) ?? EMPTY;
+    const did = this.waiter.value;
+    const found = did ? why(section, did, serverNow(), limits) : null;
+    part(this.dialog, "why-part").hidden = !found;
+    if (!found) return;
+    const lines = found.offered ? [t("bd_why_offered", { left: duration(limits.offerMs) })] : this.#reasons(found);
+    keyed(part(this.dialog, "why"), lines.map((words, at) => ({ words, at })), ({ at }) => String(at), () => h("li"), (item, { words }) => put(item, words));
+    const { until, offered } = found;
+    part(this.dialog, "latest").hidden = offered;
+    if (offered) return;
+    const left = Math.max(0, until - serverNow());
+    put(part(this.dialog, "latest"), t(left ? "bd_why_latest" : "bd_why_now", { at: clockTime(until), left: duration(Math.ceil(left / 1000) * 1000) }));
+  }
+
+  #reasons({ holders, ahead }) {
+    const lines = holders.slice(0, 4).map(({ holder, fencingToken, expiresAt }) =>
+      t("bd_why_holds", { did: holder, token: number(fencingToken), at: clockTime(expiresAt) }),
+    );
+    if (holders.length > 4) lines.push(t("bd_and_more", { n: number(holders.length - 4) }));
+    for (const { actorDid } of ahead) lines.push(t("bd_why_ahead", { did: actorDid, claim: duration(limits.offerMs), ttl: duration(limits.leaseTtlMs) }));
+    for (const { did, resource, holder } of holders[0] ? chain(this.board.picture, holders[0].holder, 4) : []) {
+      lines.push(t(holder ? "bd_why_chain" : "bd_why_chain_free", { did, resource, holder }));
+    }
+    return lines;
+  }
+
+  /** What the server remembers of it: its history, its receipts, and for an owner how to end a lease. */
+  async #record() {
+    const host = part(this.dialog, "record");
+    const resource = this.#resource;
+    const address = `${host.dataset.from}?${new URLSearchParams({ nombre: resource })}`;
+    this.#asked = address;
+    host.replaceChildren(h("p", { class: "quiet" }, t("bd_fetching")));
+    let found;
+    try {
+      const answer = await fetch(address, { redirect: "error" });
+      if (!answer.ok) throw new Error(`status ${answer.status}`);
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      found = document.importNode(part(page, "record"), true);
+    } catch {
+      found = h("p", { class: "quiet" }, t("bd_not_fetched"));
+    }
+    if (this.#asked === address) host.replaceChildren(...(found.matches("p") ? [found] : found.childNodes));
+  }
+}
+
+const entry = ({ at, event, actorDid, fencingToken }) =>
+  h(
+    "li",
+    {},
+    h("time", { datetime: at }, clockTime(at)),
+    h("span", {}, t(`bd_event_${event}`), fencingToken ? ` · ${t("token", { token: number(fencingToken) })}` : "", " · ", h("short-did", { value: actorDid })),
+  );

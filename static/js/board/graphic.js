@@ -1,0 +1,128 @@
+// The train graph: time from left to right, a line a resource. The staff lies where somebody had it, and its end says
+// how that ended; those who stood at the signal are dashes above. The list below says the same in words.
+
+import { serverNow } from "../lib/clock.js";
+import { shorten } from "../lib/did.js";
+import { clockTime, number, t } from "../lib/text.js";
+import { WINDOW_MS } from "./runs.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const LANE = 46;
+const BAR = { y: 24, height: 14 };
+const TOP = 20;
+const MOST_LANES = 10;
+const SETTLED_MS = 8000;
+const STEP_MS = 10_000;
+
+function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+export class Graphic {
+  #places = [];
+
+  /** @param {SVGSVGElement} svg @param {import("./runs.js").Runs} runs */
+  constructor(svg, runs) {
+    Object.assign(this, { svg, runs });
+    this.width = 0;
+    this.lines = s("g");
+    this.moving = s("g");
+    this.names = s("g");
+    svg.append(this.lines, this.moving, this.names);
+    new ResizeObserver(([{ contentRect }]) => {
+      this.width = contentRect.width;
+      this.draw();
+    }).observe(svg.parentElement);
+  }
+
+  draw() {
+    if (!this.width) return;
+    const now = serverNow();
+    this.runs.forget(now);
+    this.#settle(now);
+    const height = TOP + Math.max(1, this.#places.length) * LANE;
+    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${height}`);
+    this.svg.style.height = `${height}px`;
+    const x = (at) => this.width - ((now - at) / WINDOW_MS) * this.width;
+    const lanes = this.#places.map((name) => this.runs.lanes.get(name));
+    this.lines.replaceChildren(...this.#grid(now, x, height), ...lanes.map((_, at) => rail(at, this.width)));
+    this.moving.replaceChildren(...lanes.flatMap((lane, at) => this.#lane(lane, at, x, now)));
+    const most = Math.floor(this.width / 8);
+    this.names.replaceChildren(...lanes.map(({ resource }, at) => s("text", { class: "lane-name", x: 2, y: TOP + at * LANE + 14 }, s("title", {}, resource), shorten(resource, Math.ceil(most * 0.7), Math.floor(most * 0.25)))));
+    const count = lanes.reduce((sum, { runs }) => sum + runs.length, 0);
+    const said = t("bd_graphic", { lanes: number(lanes.length), runs: number(count) });
+    if (this.svg.getAttribute("aria-label") !== said) this.svg.setAttribute("aria-label", said);
+  }
+
+  /** A line keeps its place; one of which nothing has been heard makes room for one that has news. */
+  #settle(now) {
+    const { lanes } = this.runs;
+    this.#places = this.#places.filter((name) => lanes.has(name));
+    const fresh = [...lanes.values()].reverse().filter(({ resource }) => !this.#places.includes(resource));
+    for (const { resource, at } of fresh.slice(0, MOST_LANES)) {
+      if (this.#places.length < MOST_LANES) {
+        this.#places.push(resource);
+        continue;
+      }
+      const quiet = this.#places.findIndex((name) => lanes.get(name).at < Math.min(at, now - SETTLED_MS));
+      if (quiet < 0) break;
+      this.#places[quiet] = resource;
+    }
+  }
+
+  #grid(now, x, height) {
+    const first = Math.ceil((now - WINDOW_MS) / STEP_MS) * STEP_MS;
+    const steps = [];
+    for (let at = first; at < now; at += STEP_MS) {
+      steps.push(s("path", { class: "hour", d: `M${x(at).toFixed(1)} ${TOP - 4}V${height}` }));
+      if (x(at) > 30 && x(at) < this.width - 30) steps.push(s("text", { class: "hour-name", x: x(at).toFixed(1), y: TOP - 8 }, clockTime(at)));
+    }
+    return steps;
+  }
+
+  #lane({ runs, waits, marks }, at, x, now) {
+    const y = TOP + at * LANE;
+    const from = (ms) => Math.max(-8, x(ms));
+    return [
+      ...waits.slice(-6).map(({ from: since, to, did }, place) => {
+        const line = y + BAR.y - 4 - (place % 3) * 3;
+        const path = s("path", { class: "wait-run", d: `M${from(since).toFixed(1)} ${line}H${x(to ?? now).toFixed(1)}` });
+        path.append(s("title", {}, did));
+        return path;
+      }),
+      ...marks.filter(({ kind }) => kind === "offered").map((mark) => bar("offer-run", from(mark.at), x(Math.min(mark.until, now)), y)),
+      ...runs.flatMap((run) => this.#run(run, y, from, x, now)),
+      ...marks.filter(({ kind }) => kind === "deadlock").map((mark) => cross(x(mark.at), y + BAR.y - 8)),
+    ];
+  }
+
+  #run({ token, did, from: since, to, end }, y, from, x, now) {
+    const [left, right] = [from(since), x(to ?? now)];
+    const rect = bar("staff-run", left, right, y);
+    rect.append(s("title", {}, `${did} · ${t("token", { token: number(token) })}`));
+    const parts = [rect];
+    const words = number(token);
+    if (right - Math.max(left, 0) > 10 + words.length * 8) parts.push(s("text", { class: "run-token", x: (Math.max(left, 0) + 7).toFixed(1), y: y + BAR.y + 11 }, words));
+    if (end === "expired") parts.push(cross(right, y + BAR.y + BAR.height / 2));
+    return parts;
+  }
+}
+
+const rail = (at, width) => {
+  const y = TOP + at * LANE + BAR.y + BAR.height / 2;
+  return s("path", { class: "rail", d: `M0 ${y - 2.5}H${width}M0 ${y + 2.5}H${width}` });
+};
+
+const bar = (name, left, right, y) =>
+  s("rect", { class: name, x: left.toFixed(1), y: y + BAR.y, width: Math.max(3, right - left).toFixed(1), height: BAR.height, rx: 6 });
+
+const cross = (x, y) =>
+  s(
+    "g",
+    { class: "expired-end", transform: `translate(${x.toFixed(1)} ${y})` },
+    s("circle", { r: 6.5 }),
+    s("path", { d: "M-2.6 -2.6l5.2 5.2m0 -5.2l-5.2 5.2" }),
+  );

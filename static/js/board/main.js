@@ -1,0 +1,132 @@
+// The board's page: one picture, the views upon it, what the address says is shown.
+
+import { serverNow } from "../lib/clock.js";
+import { part } from "../lib/dom.js";
+import { Live } from "../lib/live.js";
+import { number } from "../lib/text.js";
+import { Address } from "./address.js";
+import { agents } from "./agents.js";
+import { Connection } from "./connection.js";
+import { deadlocks } from "./deadlocks.js";
+import { Drawer } from "./drawer.js";
+import { Log } from "./log.js";
+import { Rates } from "./rates.js";
+import { resources } from "./resources.js";
+import { Beyond } from "./beyond.js";
+import { put, Sparkline } from "./sparkline.js";
+import { timeline } from "./timeline.js";
+
+const TYPED_MS = 200;
+
+const root = document.getElementById("board");
+const live = new Live(root.dataset.socket);
+const address = new Address();
+const board = { picture: null, words: "", address, log: new Log() };
+const connection = new Connection(root, live);
+const rates = new Rates();
+const sparklines = [...root.querySelectorAll("[data-kind]")].map((element) => new Sparkline(element, rates));
+const panels = new Map([...root.querySelectorAll("[data-view]")].map((panel) => [panel.dataset.view, panel]));
+const open = (recurso) => recurso && address.set({ recurso }, { push: true });
+const views = new Map(
+  Object.entries({ recursos: resources, agentes: agents, interbloqueos: deadlocks, cronologia: timeline }).map(
+    ([name, make]) => [name, make(panels.get(name), board, open)],
+  ),
+);
+const drawer = new Drawer(document.getElementById("drawer"), board, (name) => focusOn(name));
+const beyond = new Beyond(part(root, "beyond"), board, open);
+const search = part(root, "search");
+let drawing = false;
+
+function focusOn(name) {
+  views.get(address.vista).focus(name);
+  if (document.activeElement === document.body) part(root, "tabs").querySelector("[aria-current]").focus();
+}
+
+/** What the address says, in the controls and in what is listed. */
+function follow() {
+  board.words = address.q.trim().toLowerCase();
+  for (const [name, panel] of panels) panel.hidden = name !== address.vista;
+  for (const link of part(root, "tabs").querySelectorAll("a")) {
+    const { view } = link.dataset;
+    link.toggleAttribute("aria-current", false);
+    if (view === address.vista) link.setAttribute("aria-current", "page");
+    link.href = address.search({ vista: view, filtro: "", orden: "", recurso: "" }) || location.pathname;
+  }
+  if (document.activeElement !== search) search.value = address.q;
+  part(root, "tools").hidden = address.vista === "interbloqueos";
+  for (const choice of root.querySelectorAll("select[data-for]")) {
+    choice.closest(".field").hidden = !choice.dataset.for.split(" ").includes(address.vista);
+    choice.value = address[choice.name];
+    if (choice.selectedIndex < 0) choice.value = "";
+  }
+  beyond.follow();
+  if (!board.picture) return;
+  for (const view of views.values()) view.again();
+  drawer.follow();
+  draw();
+}
+
+/** Soon, once a frame at most, and not at all while nobody looks. */
+function soon() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    draw();
+  });
+}
+
+function draw() {
+  if (!board.picture || document.hidden) return;
+  views.get(address.vista).draw();
+  drawer.draw();
+  const { counters } = board.picture;
+  for (const [name, value] of Object.entries(counters)) {
+    put(part(root, `count-${name}`), number(value));
+  }
+  part(root, "counters").toggleAttribute("data-deadlocks", counters.deadlocks > 0);
+  root.dataset.ready = "";
+}
+
+live.addEventListener("picture", ({ detail: { picture, events, fresh } }) => {
+  const first = !board.picture;
+  board.picture = picture;
+  board.log.note(events);
+  rates.begin(serverNow());
+  rates.note(events);
+  const changed = { ...picture.take(), events, fresh };
+  for (const view of views.values()) view.note(changed);
+  if (first) follow();
+  else soon();
+});
+
+function tick() {
+  connection.draw();
+  if (!board.picture || document.hidden) return;
+  const now = serverNow();
+  if (live.state === "live") rates.measure(now, board.picture.counters.waiters);
+  for (const sparkline of sparklines) sparkline.draw(now);
+  drawer.tick();
+  soon();
+}
+
+root.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-view]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  address.set({ vista: link.dataset.view, filtro: "", orden: "", recurso: "" }, { push: true });
+});
+root.addEventListener("change", ({ target }) => {
+  if (target.matches("select[data-for]")) address.set({ [target.name]: target.value });
+});
+let typing = null;
+search.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(() => address.set({ q: search.value }), TYPED_MS);
+});
+part(root, "tools").addEventListener("submit", (event) => event.preventDefault());
+address.addEventListener("change", follow);
+document.addEventListener("visibilitychange", soon);
+follow();
+setInterval(tick, 1000);
+live.start();

@@ -1,0 +1,160 @@
+// The resources: each a section of track, with who is on it and until when, and who stands at the signal.
+
+import "../elements/countdown.js";
+import { serverNow } from "../lib/clock.js";
+import { shorten } from "../lib/did.js";
+import { h, icon, part } from "../lib/dom.js";
+import { data, duration, number, t } from "../lib/text.js";
+import { List } from "./list.js";
+import { put } from "./sparkline.js";
+
+const LAST = "\uffff";
+const limits = data("limits");
+
+const oldest = ({ queue }) => queue.reduce((since, wait) => (wait.since < since ? wait.since : since), LAST);
+const ends = ({ holders }) => holders.reduce((last, { expiresAt }) => (expiresAt > last ? expiresAt : last), "");
+
+/** What each order sorts by; times are texts of one length, which sort as they do. */
+const RANKS = {
+  "": (section) => [-section.queue.length, oldest(section)],
+  espera: (section) => [oldest(section)],
+  caduca: (section) => [ends(section) || LAST],
+  nombre: () => [],
+};
+
+const FILTERS = {
+  "": () => true,
+  cola: ({ queue }) => queue.length > 0,
+  ofrecido: ({ queue }) => queue.some(({ offeredUntil }) => offeredUntil),
+  compartido: ({ holders }) => holders.some(({ mode }) => mode === "shared"),
+};
+
+/** @param {{picture, address}} board @param {(resource: string) => void} open */
+export function resources(root, board, open) {
+  const { address } = board;
+
+  function rank(section) {
+    if (!(FILTERS[address.filtro] ?? FILTERS[""])(section) || !mentions(section, board.words)) return null;
+    return (RANKS[address.orden] ?? RANKS[""])(section);
+  }
+
+  const list = new List(root, {
+    all: () => board.picture.sections.keys(),
+    find: (name) => board.picture.sections.get(name),
+    rank,
+    create,
+    update: (row, name) => update(row, name, board.picture.sections.get(name)),
+  });
+  part(root, "rows").addEventListener("click", ({ target }) => {
+    const row = target.closest("[data-key]");
+    if (row && !getSelection().toString()) open(row.dataset.key);
+  });
+  return {
+    note: ({ names }) => list.note(names),
+    again: () => list.again(),
+    draw: () => list.draw(),
+    focus: (name) => list.rows.focus(name),
+  };
+}
+
+const mentions = ({ resource, holders, queue }, words) =>
+  !words ||
+  resource.toLowerCase().includes(words) ||
+  holders.some(({ holder }) => holder.toLowerCase().includes(words)) ||
+  queue.some(({ actorDid }) => actorDid.toLowerCase().includes(words));
+
+const cell = (name, ...children) => h("div", { role: "cell", class: `cell-${name}`, "data-part": name }, ...children);
+
+function create() {
+  return h(
+    "div",
+    { role: "row", class: "list-row is-resource" },
+    cell("name", h("button", { type: "button", class: "cell-open", "data-opens": "" }, h("code")), h("span", { class: "quiet" })),
+    cell("token", h("span", { class: "staff" })),
+    cell("holder", h("span", { class: "who-did" }), h("span", { class: "quiet" })),
+    h(
+      "div",
+      { role: "cell", class: "cell-track", "data-drains": "" },
+      h("div", { class: "track" }, h("div", { class: "track-left" })),
+      h("count-down", { until: new Date(0).toISOString() }),
+    ),
+    cell("queue"),
+    cell("oldest"),
+  );
+}
+
+function update(row, name, section = { resource: name, holders: [], queue: [] }) {
+  const { holders, queue } = section;
+  const shape = [
+    ...holders.map(({ holder, fencingToken, expiresAt }) => `${holder} ${fencingToken} ${expiresAt}`),
+    ...queue.map(({ actorDid, offeredUntil }) => `${actorDid} ${offeredUntil ?? ""}`),
+  ].join("|");
+  const since = oldest(section);
+  put(part(row, "oldest"), since === LAST ? "" : ago(serverNow() - Date.parse(since)));
+  if (row.shape === shape) return;
+  const passed = row.shape !== undefined && row.token !== undefined && holders.length > 0;
+  row.shape = shape;
+  drawHolders(row, name, section, passed);
+  drawQueue(part(row, "queue"), queue);
+}
+
+/** Whole seconds, and from a minute on what they amount to. */
+const ago = (ms) => (ms < 60_000 ? `${number(Math.max(0, Math.floor(ms / 1000)))} s` : duration(ms));
+
+function drawHolders(row, name, section, passed) {
+  const { holders, queue } = section;
+  const offered = !holders.length && queue.find(({ offeredUntil }) => offeredUntil);
+  const lease = holders.reduce((last, one) => (last && last.fencingToken > one.fencingToken ? last : one), null);
+  const [button, mode] = part(row, "name").children;
+  put(button.firstChild, name);
+  button.title = name;
+  put(mode, lease ? t(`mode_${lease.mode}`) : "");
+  row.classList.toggle("is-free", !lease);
+  const staff = part(row, "token").firstChild;
+  staff.hidden = !lease && !offered;
+  staff.classList.toggle("is-offered", Boolean(offered));
+  put(staff, lease ? t("token", { token: number(lease.fencingToken) }) : t("bd_offered"));
+  const [did, more] = part(row, "holder").children;
+  const who = lease?.holder ?? offered?.actorDid ?? "";
+  put(did, who ? short(who) : t("board_free"));
+  did.title = who;
+  put(more, holders.length > 1 ? t("bd_and_more", { n: number(holders.length - 1) }) : "");
+  drawCountdown(row, lease ? ends(section) : offered?.offeredUntil, lease ? limits.leaseTtlMs : limits.offerMs, lease);
+  // A lease that passes on moves; one that is renewed does not.
+  if (passed && lease && row.token !== lease.fencingToken) moved(staff);
+  row.token = lease?.fencingToken ?? null;
+}
+
+function drawCountdown(row, until, total, lease) {
+  const track = row.querySelector(".cell-track");
+  const [line, countdown] = track.children;
+  countdown.hidden = !until;
+  line.firstChild.hidden = !lease;
+  if (!until) return;
+  countdown.setAttribute("total", total);
+  countdown.setAttribute("until", until);
+}
+
+function drawQueue(host, queue) {
+  if (!queue.length) {
+    host.replaceChildren();
+    return;
+  }
+  const offered = queue.some(({ offeredUntil }) => offeredUntil);
+  host.replaceChildren(
+    icon(offered ? "signal-go" : "signal-stop", offered ? "is-go" : ""),
+    h(
+      "span",
+      { class: "trains", "aria-hidden": "true" },
+      queue.slice(0, limits.queueLimit).map(({ mode, offeredUntil }) => h("i", { class: `${mode === "shared" ? "is-shared" : ""} ${offeredUntil ? "is-offered" : ""}`.trim() })),
+    ),
+    h("span", {}, t("bd_in_queue", { n: queue.length, count: number(queue.length) })),
+  );
+}
+
+export const short = (did) => shorten(did.replace(/^did:(key|web):/, ""), 18, 6);
+
+export function moved(element) {
+  element.classList.remove("has-moved");
+  requestAnimationFrame(() => element.classList.add("has-moved"));
+}

@@ -1,0 +1,119 @@
+// A long list of which only the rows in sight exist. Every row is equally high (the length `--row` of the stylesheet);
+// the list scrolls with the page. One row is in the tab order; arrows, Page Up and Down, Home and End go along them.
+
+import { h } from "../lib/dom.js";
+
+const SPARE = 6;
+const PAGE = 10;
+
+export class Rows {
+  #keys = [];
+  #rows = new Map();
+  #current = null;
+  #height = 0;
+
+  /**
+   * @param {HTMLElement} host a row group
+   * @param {{create: () => HTMLElement, update: (row: HTMLElement, key: string) => void}} kind a row has one element
+   *   marked `data-opens`, which is what the keyboard goes to
+   */
+  constructor(host, kind) {
+    Object.assign(this, { host }, kind);
+    addEventListener("scroll", () => this.draw(), { passive: true });
+    new ResizeObserver(() => this.#measure()).observe(host);
+    host.addEventListener("keydown", (event) => this.#key(event));
+    host.addEventListener("focusin", ({ target }) => {
+      const row = target.closest("[data-key]");
+      if (row) this.#mark(row.dataset.key);
+    });
+  }
+
+  /** Shows these, in this order. */
+  show(keys) {
+    this.#keys = keys;
+    this.draw();
+  }
+
+  /** Draws the rows in sight. Nothing is measured before something is written, so that it costs one layout. */
+  draw() {
+    if (!this.host.getClientRects().length) return;
+    if (!this.#height) this.#measure();
+    const { top } = this.host.getBoundingClientRect();
+    const first = Math.max(0, Math.floor(-top / this.#height) - SPARE);
+    const last = Math.min(this.#keys.length, Math.ceil((innerHeight - top) / this.#height) + SPARE);
+    this.host.style.height = `${this.#keys.length * this.#height}px`;
+    this.host.parentElement.setAttribute("aria-rowcount", this.#keys.length + 1);
+    const seen = new Set();
+    for (let at = first; at < last; at += 1) this.#place(this.#keys[at], at, seen);
+    for (const [key, row] of this.#rows) {
+      // What has the focus stays, wherever it is.
+      if (seen.has(key)) continue;
+      if (row.contains(document.activeElement) && this.#keys.includes(key)) continue;
+      row.remove();
+      this.#rows.delete(key);
+    }
+    if (!this.#rows.has(this.#current)) this.#mark(this.#keys[Math.min(this.#keys.length - 1, first + SPARE)] ?? null);
+  }
+
+  #place(key, at, seen) {
+    seen.add(key);
+    let row = this.#rows.get(key);
+    if (!row) {
+      row = this.create();
+      row.dataset.key = key;
+      row.querySelector("[data-opens]").tabIndex = key === this.#current ? 0 : -1;
+      this.#rows.set(key, row);
+      this.host.append(row);
+    }
+    if (row.at !== at) {
+      row.at = at;
+      row.style.transform = `translateY(${at * this.#height}px)`;
+      row.setAttribute("aria-rowindex", at + 2);
+    }
+    this.update(row, key);
+  }
+
+  #measure() {
+    const height = this.host.getClientRects().length ? this.#probe() : 0;
+    if (!height || height === this.#height) return;
+    this.#height = height;
+    for (const row of this.#rows.values()) row.at = null;
+    this.draw();
+  }
+
+  #probe() {
+    const probe = h("div", { class: "list-probe" });
+    this.host.append(probe);
+    const { height } = probe.getBoundingClientRect();
+    probe.remove();
+    return height;
+  }
+
+  #mark(key) {
+    const opener = (name) => this.#rows.get(name)?.querySelector("[data-opens]");
+    if (this.#current !== key && opener(this.#current)) opener(this.#current).tabIndex = -1;
+    this.#current = key;
+    if (opener(key)) opener(key).tabIndex = 0;
+  }
+
+  #key(event) {
+    const { length } = this.#keys;
+    const at = this.#keys.indexOf(event.target.closest("[data-key]")?.dataset.key);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + PAGE, PageUp: at - PAGE, Home: 0, End: length - 1 }[event.key];
+    if (at < 0 || to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.focus(this.#keys[Math.max(0, Math.min(length - 1, to))]);
+  }
+
+  /** Brings a row into sight and goes to it. */
+  focus(key) {
+    const at = this.#keys.indexOf(key);
+    if (at < 0) return;
+    const top = this.host.getBoundingClientRect().top + at * this.#height;
+    const margin = this.#height * 2;
+    if (top < margin) scrollBy(0, top - margin);
+    else if (top + margin > innerHeight) scrollBy(0, top + margin - innerHeight);
+    this.draw();
+    this.#rows.get(key)?.querySelector("[data-opens]").focus({ preventScroll: true });
+  }
+}

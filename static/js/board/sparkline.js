@@ -1,0 +1,45 @@
+// A line of what happened in the last two minutes, and the same in words.
+
+import { number, t } from "../lib/text.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const [WIDTH, HEIGHT] = [120, 28];
+
+export class Sparkline {
+  /** @param {HTMLElement} root with an svg, and elements marked `now` and `twin`; `data-kind` names the series */
+  constructor(root, rates) {
+    this.rates = rates;
+    this.kind = root.dataset.kind;
+    this.now = root.querySelector('[data-part="now"]');
+    this.twin = root.querySelector('[data-part="twin"]');
+    const svg = root.querySelector("svg");
+    svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
+    this.line = document.createElementNS(SVG, "path");
+    this.dot = document.createElementNS(SVG, "circle");
+    this.dot.setAttribute("r", 2.5);
+    svg.append(this.line, this.dot);
+  }
+
+  draw(now) {
+    const values = this.rates.series(this.kind, now);
+    const known = values.filter((value) => value !== null);
+    const most = Math.max(1, ...known);
+    const y = (value) => HEIGHT - 3 - (value / most) * (HEIGHT - 6);
+    const x = (index) => (index / (values.length - 1)) * (WIDTH - 4) + 1;
+    const points = values.flatMap((value, index) =>
+      value === null ? [] : [`${x(index).toFixed(1)} ${y(value).toFixed(1)}`],
+    );
+    this.line.setAttribute("d", points.length > 1 ? `M${points.join("L")}` : "");
+    const last = known.at(-1) ?? 0;
+    this.dot.setAttribute("cx", x(values.length - 1));
+    this.dot.setAttribute("cy", y(last));
+    put(this.now, number(last));
+    const mean = known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : 0;
+    const said = { most: number(Math.max(0, ...known)), mean: number(mean, 1), seconds: number(known.length) };
+    put(this.twin, t(`bd_spark_${this.kind}`, said));
+  }
+}
+
+export function put(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
