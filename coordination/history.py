@@ -98,8 +98,8 @@ def pending(workspace: str) -> list[Pending]:
 @_answering
 def pending_one(workspace: str, receipt_id: str) -> Pending | None:
     """A receipt of a workspace that waits for the ledger."""
-    row = OutboxRow.objects.filter(receipt_id=receipt_id, workspace=workspace).first()
-    return None if row is None else _pending(row)
+    found = list(OutboxRow.objects.filter(receipt_id=receipt_id))  # one, or none
+    return next((_pending(row) for row in found if row.workspace == workspace), None)
 
 
 @_answering

@@ -63,6 +63,11 @@ class IndexedList(ChangeList):
         way = model_admin.way(self.query)
         return list(way.order if way is not None else model_admin.order)
 
+    def get_results(self, request: HttpRequest) -> None:
+        """A page, even of what would all have room on it when it was counted."""
+        super().get_results(request)
+        self.result_list = self.result_list[: self.list_per_page]
+
 
 class IndexedAdmin(RecordAdmin):
     """`ways` to search; `order` of the list that is not searched, by the primary key; `fields_of`: the names

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from allauth.account.admin import EmailAddress
+from allauth.mfa.admin import Authenticator
+from allauth.usersessions.admin import UserSession
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
@@ -9,14 +12,18 @@ from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from intramedial.accounts import beta
-from intramedial.accounts.models import BetaPassword, BetaUse, User
+from intramedial.accounts.models import AccessRequest, BetaPassword, BetaUse, CacheEntry, Try, User
 from intramedial.admin_site import AuditedAdmin, FirstRows, LargeTableAdmin, RecordAdmin
 
-admin.site.unregister(Group)
+ANSWERED_AT_ONCE = 50
+
+# Sessions hold what logs one in, authenticators what makes the codes: neither is for anybody to look at.
+admin.site.unregister([Group, EmailAddress, Authenticator, UserSession])
 
 
 @admin.register(Group)
@@ -118,7 +125,92 @@ class BetaPasswordAdmin(LargeTableAdmin):
 class BetaUseAdmin(RecordAdmin):
     """Who came in with which beta password; a record, so it can only be read."""
 
-    list_display = ("user", "password", "used_at")
+    list_display = ("user", "password", "kind", "used_at")
     list_select_related = ("user", "password")
     search_fields = ("user__email", "password__prefix", "password__label")
     ordering = ("-used_at",)
+
+
+@admin.register(AccessRequest)
+class AccessRequestAdmin(LargeTableAdmin):
+    """Who asks for access to the beta; the answer is a beta password, shown once, to be sent by mail."""
+
+    list_display = ("email", "name", "about", "language", "created_at", "answered_at")
+    list_filter = (("answered_at", admin.EmptyFieldListFilter),)
+    search_fields = ("email", "name")
+    ordering = ("-created_at",)
+    fields = ("email", "name", "about", "language", "created_at", "answered_at")
+    readonly_fields = fields
+    actions = ("answer",)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Made by whoever asks."""
+        return False
+
+    @admin.action(description="Dar a cada una una contraseña de la beta, de un uso", permissions=["change"])
+    def answer(self, request: HttpRequest, queryset: QuerySet[AccessRequest]) -> HttpResponse:
+        """Make a beta password for each that has none yet, mark it answered, and show them, this once."""
+        made = []
+        with transaction.atomic():
+            for asked in list(queryset.select_for_update().filter(answered_at=None)[:ANSWERED_AT_ONCE]):
+                made.append((asked, beta.create(asked.email, max_uses=1)))
+                AccessRequest.objects.filter(pk=asked.pk).update(answered_at=timezone.now())
+                self.note(request, "answered", [asked])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Contraseñas de la beta",
+            "opts": self.opts,
+            "made": made,
+        }
+        page = TemplateResponse(request, "admin/accounts/accessrequest/answered.html", context)
+        page["Cache-Control"] = "private, no-store"
+        return page
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(LargeTableAdmin):
+    """Addresses of accounts, and whether they are confirmed."""
+
+    list_display = ("email", "user", "primary", "verified")
+    list_select_related = ("user",)
+    search_fields = ("email",)
+    fields = ("user", "email", "primary", "verified")
+    readonly_fields = ("user", "email", "primary")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Made by its owner."""
+        return False
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(LargeTableAdmin):
+    """Second factors: deleted for somebody who has lost theirs. What makes the codes is not shown."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_select_related = ("user",)
+    search_fields = ("user__email",)
+    fields = ("user", "type", "created_at", "last_used_at")
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Made by its owner."""
+        return False
+
+
+@admin.register(Try)
+class TryAdmin(RecordAdmin):
+    """What was tried in the last hour, by a hash of who."""
+
+    list_display = ("of", "at")
+    search_fields = ("of__exact",)
+    ordering = ("-at",)
+
+
+@admin.register(CacheEntry)
+class CacheEntryAdmin(RecordAdmin):
+    """Limits of allauth's pages, by a hash of who."""
+
+    list_display = ("cache_key", "expires")
+    fields = ("cache_key", "expires")
+    search_fields = ("cache_key__exact",)
+    ordering = ("-expires",)

@@ -66,10 +66,10 @@ def page(
 def one(workspace: str, receipt_id: str) -> Recorded | None:
     """The entry of a receipt, if it is that workspace's. Raises LedgerAway."""
     try:
-        row = Entry.objects.filter(receipt_id=receipt_id, workspace=workspace).first()
+        found = list(Entry.objects.filter(receipt_id=receipt_id).order_by())  # one, or none
     except Error as fault:
         raise LedgerAway(str(fault)) from fault
-    return None if row is None else _recorded(row)
+    return next((_recorded(row) for row in found if row.workspace == workspace), None)
 
 
 def instants(workspace: str) -> list[datetime]:

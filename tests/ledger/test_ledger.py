@@ -5,15 +5,14 @@ import threading
 from itertools import count
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.db import DatabaseError, connections, router
 from django.db.models import Max
-from django.test import Client
 from django.urls import reverse
 
 from intramedial.ledger import checks, log
 from intramedial.ledger.models import Entry
 from intramedial.receipts import receipt, signing
+from tests.people import client_of, person
 
 _numbers = count()
 
@@ -111,11 +110,7 @@ def test_entries_live_in_the_ledgers_own_database():
 
 @pytest.fixture
 def superuser():
-    email = f"admin{next(_numbers)}@example.com"
-    user = get_user_model().objects.create_superuser(email=email, password="x")
-    client = Client()
-    client.force_login(user)
-    return client
+    return client_of(person(is_staff=True, is_superuser=True))
 
 
 def signed_entry(**changes):

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.contrib import admin
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -12,6 +11,7 @@ from intramedial.accounts import beta
 from intramedial.accounts.models import BetaPassword, User
 from intramedial.workspaces import keys, provision
 from intramedial.workspaces.models import ApiKey
+from tests.people import client_of, person
 
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
 ids = [model._meta.label for model in MODELS]
@@ -19,10 +19,7 @@ ids = [model._meta.label for model in MODELS]
 
 @pytest.fixture(scope="module")
 def client(migrated_databases):
-    user = User.objects.create_superuser("admin-pages@example.com", "x")
-    client = Client()
-    client.force_login(user)
-    return client
+    return client_of(person(is_staff=True, is_superuser=True))
 
 
 def page_of(model, page, *args):

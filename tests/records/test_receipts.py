@@ -1,4 +1,4 @@
-"""Receipts of a workspace: where the ledger has them, how they are found, and what they keep to themselves."""
+"""Receipts of a workspace: where the ledger has them, how they are found, what they keep to themselves."""
 
 import re
 
