@@ -92,7 +92,8 @@ class Router:
 
     def allow_relation(self, first: Any, second: Any, **hints: object) -> bool:
         """Only within one alias: rows of another refer by public id, never by a foreign key."""
-        return self.db_for_read(type(first)) == self.db_for_read(type(second))
+        # Of the rows and not of their types: that of `request.user` is a lazy object's.
+        return self.db_for_read(first) == self.db_for_read(second)
 
     def allow_migrate(self, db: str, app_label: str, **hints: object) -> bool:
         """True where `db` names the same database as the app's own alias."""

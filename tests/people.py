@@ -30,7 +30,7 @@ def member(workspace: Any, role: str = "owner", user: Any = None) -> Any:
     return user
 
 
-def beta_password() -> Any:
+def a_beta_password() -> Any:
     """A beta password in force, the same each time."""
     from intramedial.accounts.models import BetaPassword
 
@@ -38,8 +38,9 @@ def beta_password() -> Any:
     return known
 
 
-def session_of(user: Any, password_again: bool = False) -> str:
-    """The key of a new session of `user`; with their password typed again a moment ago, if so asked."""
+def session_of(user: Any, password_again: bool = False, beta_password: Any = None) -> str:
+    """The key of a new session of `user`, let in by a beta password in force unless another is given; with
+    their password typed again a moment ago, if so asked."""
     from allauth.account.internal.flows.login import record_authentication
 
     from intramedial.accounts import beta
@@ -47,7 +48,7 @@ def session_of(user: Any, password_again: bool = False) -> str:
     request = HttpRequest()
     request.session = SessionStore()
     auth.login(request, user, settings.AUTHENTICATION_BACKENDS[0])
-    request.session[beta.SESSION] = beta_password().pk
+    request.session[beta.SESSION] = (beta_password or a_beta_password()).pk
     if password_again:
         record_authentication(request, user, method="password", reauthenticated=True)
     request.session.save()

@@ -5,12 +5,12 @@ from typing import Any
 from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import HttpRequest
 
 from intramedial.accounts.models import User
 from intramedial.audit import record
-from intramedial.workspaces import people, provision
+from intramedial.workspaces import provision
 from intramedial.workspaces.models import Membership, Workspace
 
 
@@ -20,8 +20,10 @@ class Needed(Exception):
 
 def waiting_for(user: Any) -> list[Workspace]:
     """Workspaces that others are in and that would be left without an owner."""
-    owned = people.owned_alone(user.pk).annotate(people=Count("memberships"))
-    return [workspace for workspace in owned.order_by("name") if workspace.people > 1]
+    owners = Count("memberships", filter=Q(memberships__role=Membership.Role.OWNER))
+    whole = Workspace.objects.annotate(owners=owners, people=Count("memberships"))
+    mine = Membership.objects.filter(user=user, role=Membership.Role.OWNER)
+    return list(whole.filter(pk__in=mine.values("workspace"), owners=1, people__gt=1).order_by("name"))
 
 
 def nobody_elses(user: Any) -> list[Workspace]:
@@ -45,6 +47,8 @@ def delete(request: HttpRequest, user: Any) -> None:
     """
     with transaction.atomic():
         provision.hold_person(user.pk)
+        for membership in Membership.objects.filter(user=user).select_related("workspace"):
+            provision.hold(membership.workspace)
         if waiting_for(user) or is_last_administrator(user):
             raise Needed
         for workspace in nobody_elses(user):

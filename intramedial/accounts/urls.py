@@ -4,7 +4,7 @@ from allauth.account import views as allauth_account
 from allauth.mfa.base import views as second_step
 from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
-from django.urls import path
+from django.urls import path, re_path
 from django.views.generic import RedirectView
 
 from intramedial.accounts import access, entrance, views
@@ -39,8 +39,8 @@ urlpatterns = [
         allauth_account.password_reset_from_key_done,
         name="account_reset_password_from_key_done",
     ),
-    path(
-        "cuenta/contrasena/olvidada/<str:uidb36>-<path:key>/",
+    re_path(
+        r"^cuenta/contrasena/olvidada/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>[-\w]+)/$",
         entrance.PasswordResetFromKeyView.as_view(),
         name="account_reset_password_from_key",
     ),

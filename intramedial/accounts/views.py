@@ -10,7 +10,6 @@ from allauth.usersessions.models import UserSession
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
@@ -187,7 +186,7 @@ def delete(request: HttpRequest) -> HttpResponse:
             leaving.delete(request, User.objects.get(pk=user.pk))
         except leaving.Needed:
             return redirect("account_delete")
-        logout(request)
+        request.session.flush()
         messages.success(request, gettext("Tu cuenta está borrada."))
         return redirect("home")
     context = {

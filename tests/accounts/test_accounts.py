@@ -1,0 +1,283 @@
+"""An account from sign-up to its end."""
+
+import re
+from typing import Any
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value, yield_hotp_counters_from_time
+from django.contrib.sessions.models import Session
+
+from intramedial.accounts.models import User
+from intramedial.audit.models import Entry
+from intramedial.workspaces import provision
+from intramedial.workspaces.models import Membership, Workspace
+from tests import people
+from tests.accounts.conftest import Door, acts, errors, new_email
+
+NEW = "another phrase"
+
+
+def code_of(secret: str) -> str:
+    """What the app shows now."""
+    counter = next(iter(yield_hotp_counters_from_time()))
+    return str(format_hotp_value(hotp_value(secret, counter)))
+
+
+def fresh(user: Any) -> User:
+    """As it is in the database."""
+    return User.objects.get(pk=user.pk)
+
+
+def test_sign_up_log_out_log_in_and_what_the_audit_log_has(door, beta_secret):
+    email = new_email()
+    assert door.sign_up(beta_secret, email)["Location"] == "/espacios/"
+    assert door.is_in
+    assert door.post("/salir/")["Location"] == "/"
+    assert not door.is_in
+    assert set(errors(door.log_in(beta_secret, email, "wrong"))) == {"__all__"}
+    assert door.log_in(beta_secret, email.upper())["Location"] == "/espacios/"
+    noted = acts(User.objects.get(email=email))
+    assert noted == [f"account.{act}" for act in ("signed_up", "logged_in", "logged_out")] + [
+        "account.login_failed",
+        "account.logged_in",
+    ]
+    assert Entry.objects.filter(action="account.signed_up").last().address == door.defaults["REMOTE_ADDR"]
+
+
+def test_sent_twice_it_makes_one_account(door, beta_secret):
+    email = new_email()
+    door.sign_up(beta_secret, email)
+    assert door.sign_up(beta_secret, email)["Location"] == "/espacios/"
+    assert User.objects.filter(email=email).count() == 1
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)", "http:///x"],
+)
+def test_next_leads_to_this_origin_alone(beta_secret, where):
+    user = people.person()
+    assert Door().log_in(beta_secret, user.email, next=where)["Location"] == "/espacios/"
+    assert Door().log_in(beta_secret, user.email, next="/cuenta/sesiones/")["Location"] == "/cuenta/sesiones/"
+    assert Door().sign_up(beta_secret, next=where)["Location"] == "/espacios/"
+
+
+@pytest.mark.parametrize("password", ["short", "password123", "1234567890", "similar@example"])
+def test_a_weak_password_is_refused_beside_its_field(door, beta_secret, password):
+    answer = door.sign_up(beta_secret, "similar@example.com", password)
+    assert set(errors(answer)) == {"password1"}
+
+
+def test_the_pages_of_an_account_ask_for_log_in_and_come_back(door):
+    for path in (
+        "/cuenta/",
+        "/cuenta/sesiones/",
+        "/cuenta/borrar/",
+        "/cuenta/correo/",
+        "/cuenta/contrasena/",
+    ):
+        answer = door.get(path)
+        assert answer.status_code == 302
+        assert answer["Location"].startswith("/acceso/?next=")
+
+
+def test_another_password_ends_the_other_sessions(beta_secret):
+    user = people.person()
+    here, there = Door(), Door()
+    for client in (here, there):
+        client.log_in(beta_secret, user.email)
+    wrong = here.post("/cuenta/contrasena/", {"oldpassword": "x", "password1": NEW, "password2": NEW})
+    assert set(errors(wrong)) == {"oldpassword"}
+    twice = {"oldpassword": people.PASSWORD, "password1": NEW}
+    assert set(errors(here.post("/cuenta/contrasena/", twice | {"password2": "x"}))) == {"password2"}
+    assert here.post("/cuenta/contrasena/", twice | {"password2": NEW}).status_code == 302
+    assert here.is_in
+    assert not there.is_in
+    assert fresh(user).check_password(NEW)
+    assert "account.password_changed" in acts(user)
+
+
+def test_dangerous_pages_ask_for_the_password_again_and_go_on(beta_secret):
+    user, door = people.person(), Door()
+    door.log_in(beta_secret, user.email)
+    answer = door.get("/cuenta/correo/")
+    assert answer["Location"] == "/cuenta/comprobar/?next=%2Fcuenta%2Fcorreo%2F"
+    assert set(errors(door.post("/cuenta/comprobar/", {"password": "x", "next": "/cuenta/correo/"}))) == {
+        "password"
+    }
+    done = door.post("/cuenta/comprobar/", {"password": people.PASSWORD, "next": "/cuenta/correo/"})
+    assert done["Location"] == "/cuenta/correo/"
+    assert door.get("/cuenta/correo/").status_code == 200
+
+
+def test_another_address_without_mail_counts_at_once(beta_secret):
+    user, email = people.person(), new_email()
+    client = people.client_of(user, password_again=True)
+    assert set(errors(client.post("/cuenta/correo/", {"email": people.person().email}))) == {"email"}
+    assert set(errors(client.post("/cuenta/correo/", {"email": user.email}))) == {"email"}
+    assert client.post("/cuenta/correo/", {"email": email.upper()}).status_code == 302
+    assert fresh(user).email == email
+    assert Door().log_in(beta_secret, email).status_code == 302
+    assert set(errors(Door().log_in(beta_secret, user.email))) == {"__all__"}
+    assert "account.email_changed" in acts(user)
+
+
+def test_another_address_with_mail_counts_once_it_is_confirmed(mail, beta_secret):
+    user, email, door = people.person(), new_email(), Door()
+    door.log_in(beta_secret, user.email)
+    door.post("/cuenta/comprobar/", {"password": people.PASSWORD})
+    door.post("/cuenta/correo/", {"email": email})
+    assert "Falta que confirmes" in door.get("/cuenta/correo/").content.decode()
+    assert fresh(user).email == user.email
+    door.post(re.search(r"https?://\S+(/registro/\S+)", mail[-1].body)[1])
+    assert fresh(user).email == email
+    assert [message.to for message in mail] == [[email], [user.email]], "the old one is told"
+    assert EmailAddress.objects.filter(user=user).count() == 1
+    assert door.is_in
+
+
+def test_an_address_that_became_another_accounts_is_not_taken_from_it(mail, beta_secret):
+    user, email, door = people.person(), new_email(), Door()
+    door.log_in(beta_secret, user.email)
+    door.post("/cuenta/comprobar/", {"password": people.PASSWORD})
+    door.post("/cuenta/correo/", {"email": email})
+    link = re.search(r"https?://\S+(/registro/\S+)", mail[-1].body)[1]
+    people.person(email)
+    assert door.post(link).status_code == 302
+    assert fresh(user).email == user.email
+
+
+def test_accounts_made_by_operators_need_no_confirming(mail, door, beta_secret):
+    boss = User.objects.create_superuser(new_email(), people.PASSWORD)
+    assert door.log_in(beta_secret, boss.email)["Location"] == "/espacios/"
+    User.objects.filter(pk=boss.pk).update(email=(email := new_email()))
+    assert Door().log_in(beta_secret, email)["Location"] == "/espacios/"
+    assert set(errors(Door().log_in(beta_secret, boss.email))) == {"__all__"}
+
+
+def test_an_unconfirmed_account_is_sent_the_link_again(mail, beta_secret):
+    email = new_email()
+    Door().sign_up(beta_secret, email)
+    answer = Door().log_in(beta_secret, email)
+    assert answer["Location"] == "/registro/confirmar/"
+
+
+def test_a_closed_account_does_not_get_in(door, beta_secret):
+    user = people.person(is_active=False)
+    assert door.log_in(beta_secret, user.email)["Location"] == "/acceso/inactiva/"
+    assert door.get("/acceso/inactiva/").status_code == 200
+    assert not door.is_in
+
+
+def test_a_session_can_be_ended_from_another_and_only_by_its_owner(beta_secret):
+    user = people.person()
+    here, there, third = Door(), Door(headers={"user-agent": "Mozilla/5.0 (X11; Linux) Firefox/1"}), Door()
+    for client in (here, there, third):
+        client.log_in(beta_secret, user.email)
+    page = here.get("/cuenta/sesiones/").content.decode()
+    assert "Firefox en Linux" in page
+    assert there.defaults["REMOTE_ADDR"] in page
+    number = re.search(r'name="session" value="(\d+)"', page)[1]
+    stranger = people.client_of(people.person())
+    for forged in (number, "0", "x", "9" * 5000, "-1", "١"):
+        assert stranger.post("/cuenta/sesiones/", {"session": forged}).status_code == 404
+    assert here.post("/cuenta/sesiones/", {"session": number}).status_code == 302
+    assert [there.is_in, third.is_in].count(False) == 1
+    here.post("/cuenta/sesiones/")
+    assert [here.is_in, there.is_in, third.is_in] == [True, False, False]
+    assert acts(user).count("account.session_ended") == 2
+
+
+def test_verification_in_two_steps(beta_secret, mail):
+    user, door = people.person(), Door()
+    door.log_in(beta_secret, user.email)
+    assert door.get("/cuenta/dos-pasos/activar/")["Location"].startswith("/cuenta/comprobar/")
+    door.post("/cuenta/comprobar/", {"password": people.PASSWORD})
+    page = door.get("/cuenta/dos-pasos/activar/")
+    secret = page.context["form"].secret
+    assert set(errors(door.post("/cuenta/dos-pasos/activar/", {"code": "000000"}))) == {"code"}
+    done = door.post("/cuenta/dos-pasos/activar/", {"code": code_of(secret)})
+    assert done["Location"] == "/cuenta/dos-pasos/codigos/"
+    assert secret not in str(list(Authenticator.objects.filter(user=user).values_list("data", flat=True)))
+
+    other = Door()
+    assert other.log_in(beta_secret, user.email)["Location"] == "/acceso/codigo/"
+    assert not other.is_in
+    assert set(errors(other.post("/acceso/codigo/", {"code": "000000"}))) == {"code"}
+    assert other.post("/acceso/codigo/", {"code": code_of(secret)})["Location"] == "/espacios/"
+    assert other.is_in
+
+    assert door.post("/cuenta/dos-pasos/quitar/").status_code == 302
+    assert not Authenticator.objects.filter(user=user).exists()
+    noted = acts(user)
+    assert {"account.second_step_added", "account.second_step_removed", "account.second_step_failed"} <= {
+        *noted
+    }
+    assert any("dos pasos" in message.subject for message in mail)
+
+
+def test_recovery_codes_are_shown_once_and_are_good_once(beta_secret):
+    user, door = people.person(), Door()
+    door.log_in(beta_secret, user.email)
+    door.post("/cuenta/comprobar/", {"password": people.PASSWORD})
+    secret = door.get("/cuenta/dos-pasos/activar/").context["form"].secret
+    door.post("/cuenta/dos-pasos/activar/", {"code": code_of(secret)})
+    codes = door.get("/cuenta/dos-pasos/codigos/").context["unused_codes"]
+    assert len(codes) == 10
+    assert "****" in door.get("/cuenta/dos-pasos/codigos/").context["unused_codes"]
+    for expected in ("/espacios/", None):
+        other = Door()
+        other.log_in(beta_secret, user.email)
+        answer = other.post("/acceso/codigo/", {"code": codes[0]})
+        assert answer.get("Location") == expected
+
+
+def test_deleting_an_account_leaves_nothing_personal(beta_secret):
+    email, door = new_email(), Door()
+    door.sign_up(beta_secret, email)
+    user = User.objects.get(email=email)
+    alone = provision.create_workspace("only mine", owner_id=user.pk)
+    shared = provision.create_workspace("shared")
+    people.member(shared, "owner")
+    people.member(shared, "member", user)
+    door.post("/cuenta/comprobar/", {"password": people.PASSWORD})
+    page = door.get("/cuenta/borrar/").content.decode()
+    assert alone.public_id in page
+    assert shared.public_id not in page
+    assert set(errors(door.post("/cuenta/borrar/", {"email": "other@example.com"}))) == {"email"}
+    assert door.post("/cuenta/borrar/", {"email": email.upper()})["Location"] == "/"
+    assert not User.objects.filter(pk=user.pk).exists()
+    assert not Workspace.objects.filter(pk=alone.pk).exists()
+    assert Workspace.objects.filter(pk=shared.pk).exists()
+    assert acts(user)[-2:] == ["workspace.deleted", "account.deleted"]
+    kept = str(list(Entry.objects.filter(actor=user.pk).values()))
+    assert email not in kept
+    assert not door.is_in
+    assert not any(user.pk == row.get_decoded().get("_auth_user_id") for row in Session.objects.all())
+
+
+def test_who_alone_owns_what_others_are_in_must_hand_it_over_first():
+    user = people.person()
+    workspace = provision.create_workspace("ours", owner_id=user.pk)
+    people.member(workspace, "member")
+    client = people.client_of(user, password_again=True)
+    assert "ours" in client.get("/cuenta/borrar/").content.decode()
+    assert client.post("/cuenta/borrar/", {"email": user.email})["Location"] == "/cuenta/borrar/"
+    assert User.objects.filter(pk=user.pk).exists()
+    people.member(workspace, "owner")
+    assert client.post("/cuenta/borrar/", {"email": user.email})["Location"] == "/"
+    assert Membership.objects.filter(workspace=workspace).count() == 2
+
+
+def test_the_name_is_what_it_looks_like():
+    user = people.person()
+    client = people.client_of(user)
+    for bad in ("a\u202eb", "a\u200bb", "x" * 81, "раураl and paypal раypal", "a\nb", "a\x00b"):
+        assert set(errors(client.post("/cuenta/", {"name": bad}))) == {"name"}, bad
+    client.post("/cuenta/", {"name": "  Ana   <b>López</b> "})
+    assert fresh(user).name == "Ana <b>López</b>"
+    assert "<b>López" not in client.get("/cuenta/").content.decode()
+    client.post("/cuenta/", {"name": ""})
+    assert fresh(user).name == ""

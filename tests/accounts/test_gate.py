@@ -1,0 +1,194 @@
+"""The beta password stands before sign-up and log-in, and there is no way round it."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from intramedial.accounts import beta, gate
+from intramedial.accounts.models import BetaPassword, BetaUse, User
+from tests import people
+from tests.accounts import conftest as at
+from tests.accounts.conftest import Door, acts, errors, new_email, row_of
+
+BAD = {
+    "wrong": lambda: "aaaaa-bbbbb-ccccc-ddddd",
+    "empty": lambda: "",
+    "very long": lambda: "a" * 100_000,
+    "expired": at.expired,
+    "revoked": at.revoked,
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_one_is_refused_at_both_forms_and_what_was_typed_stays(door, kind):
+    bad, user, email = BAD[kind](), people.person(), new_email()
+    for answer in (door.sign_up(bad, email), door.log_in(bad, user.email)):
+        assert answer.status_code == 200
+        assert set(errors(answer)) == {"beta_password"}
+        text = answer.content.decode()
+        assert email in text or user.email in text
+        assert people.PASSWORD not in text
+    assert not door.is_in
+    assert not User.objects.filter(email=email).exists()
+
+
+def test_a_used_up_one_is_refused_at_sign_up_and_taken_at_log_in(door):
+    secret, user = at.used_up(), people.person()
+    assert set(errors(door.sign_up(secret))) == {"beta_password"}
+    assert door.log_in(secret, user.email)["Location"] == "/espacios/"
+    assert door.is_in
+
+
+def test_uses_count_sign_ups_alone_and_every_use_is_recorded(door):
+    secret, email = at.make_beta(max_uses=5), new_email()
+    assert door.sign_up(secret, email)["Location"] == "/espacios/"
+    Door().log_in(secret, email)
+    Door().log_in(secret.upper(), email)
+    assert row_of(secret).uses == 1
+    kinds = BetaUse.objects.filter(user__email=email).order_by("pk").values_list("kind", flat=True)
+    assert list(kinds) == ["signup", "login", "login"]
+
+
+def test_of_many_sign_ups_at_once_as_many_pass_as_uses_are_left():
+    secret = at.make_beta(max_uses=3)
+
+    def one(_):
+        try:
+            return Door().sign_up(secret).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(one, range(8)))
+    assert sorted(statuses) == [200] * 5 + [302] * 3
+    assert row_of(secret).uses == 3
+    assert BetaUse.objects.filter(password=row_of(secret)).count() == 3
+
+
+@pytest.mark.parametrize("form", ["sign_up", "log_in"])
+def test_nothing_of_accounts_is_looked_at_before_it(door, form):
+    email = people.person().email
+    door.get("/acceso/")
+    with CaptureQueriesContext(connection) as queries:
+        getattr(door, form)("aaaaa-bbbbb-ccccc-ddddd", email=email)
+    looked_at = " ".join(query["sql"] for query in queries)
+    assert "accounts_betapassword" in looked_at
+    assert not re.search(r"accounts_user|account_emailaddress", looked_at)
+
+
+def test_a_session_ends_within_a_minute_of_its_beta_password_being_revoked(door, beta_secret):
+    door.log_in(beta_secret, people.person().email)
+    assert door.is_in
+    BetaPassword.objects.filter(pk=row_of(beta_secret).pk).update(revoked_at=timezone.now())
+    assert door.is_in, "looked at a moment ago"
+    later(door)
+    assert not door.is_in
+    page = door.get("/acceso/").content.decode()
+    assert "ya no vale" in page
+
+
+def test_a_session_goes_on_when_its_beta_password_expires_but_the_next_needs_another(door, beta_secret):
+    user = people.person()
+    door.log_in(beta_secret, user.email)
+    BetaPassword.objects.filter(pk=row_of(beta_secret).pk).update(
+        expires_at=timezone.now() - timedelta(seconds=1)
+    )
+    later(door)
+    assert door.is_in
+    assert set(errors(Door().log_in(beta_secret, user.email))) == {"beta_password"}
+
+
+def later(client: Client) -> None:
+    """As if the session's beta password had been looked at longer ago than is believed."""
+    session = client.session
+    session[gate.CHECKED] = session.get(gate.CHECKED, 0) - gate.RECHECK_S
+    session.save()
+
+
+def test_a_session_that_names_no_beta_password_never_begins():
+    client = Client()
+    client.force_login(people.person(is_staff=True, is_superuser=True))
+    assert client.get("/cuenta/").status_code == 302
+    assert client.get("/admin/")["Location"].startswith("/admin/login/")
+
+
+def test_the_admin_has_no_door_of_its_own(door, beta_secret):
+    boss = people.person(is_staff=True, is_superuser=True)
+    answer = door.post("/admin/login/", {"username": boss.email, "password": people.PASSWORD})
+    assert answer["Location"].startswith("/acceso/?next=")
+    answer = door.log_in(beta_secret, boss.email, next="/admin/")
+    assert answer["Location"] == "/admin/"
+    assert door.get("/admin/").status_code == 200
+    assert door.get("/admin/password_change/")["Location"] == "/cuenta/contrasena/"
+
+
+def test_who_is_in_and_not_of_the_staff_is_told_so_by_the_admin():
+    client = people.client_of(people.person())
+    assert client.get("/admin/", follow=True).status_code == 403
+
+
+def test_a_new_password_by_mail_does_not_log_in(door, mail):
+    user = people.person()
+    door.log_in(at.make_beta(), user.email)  # so that its address counts as confirmed
+    visitor = Door()
+    visitor.post("/cuenta/contrasena/olvidada/", {"email": user.email})
+    link = re.search(r"https?://\S+(/cuenta/\S+)", mail[-1].body)[1]
+    form = visitor.get(link, follow=True)
+    done = visitor.post(
+        form.context["action_url"], {"password1": "another phrase", "password2": "another phrase"}
+    )
+    assert done.status_code == 302, done.context["form"].errors
+    assert done["Location"] == "/cuenta/contrasena/olvidada/hecho/"
+    assert not visitor.is_in
+    assert set(errors(visitor.log_in("nonsense", user.email, "another phrase"))) == {"beta_password"}
+    assert "account.password_reset" in acts(user)
+
+
+def test_a_confirmation_logs_in_only_the_browser_that_came_through_the_gate(door, mail, beta_secret):
+    email = new_email()
+    assert door.sign_up(beta_secret, email)["Location"] == "/registro/confirmar/"
+    assert not door.is_in
+    link = re.search(r"https?://\S+(/registro/\S+)", mail[-1].body)[1]
+    stranger = Door()
+    assert email in stranger.get(link).content.decode()
+    assert stranger.post(link).status_code == 302
+    assert not stranger.is_in
+
+
+def test_the_browser_that_signed_up_goes_on_from_the_confirmation(door, mail, beta_secret):
+    door.sign_up(beta_secret)
+    link = re.search(r"https?://\S+(/registro/\S+)", mail[-1].body)[1]
+    assert door.post(link)["Location"] == "/espacios/"
+    assert door.is_in
+
+
+def test_a_beta_password_revoked_between_sign_up_and_confirmation_lets_nobody_in(door, mail, beta_secret):
+    door.sign_up(beta_secret)
+    BetaPassword.objects.filter(pk=row_of(beta_secret).pk).update(revoked_at=timezone.now())
+    link = re.search(r"https?://\S+(/registro/\S+)", mail[-1].body)[1]
+    assert door.post(link)["Location"] == "/acceso/"
+    assert not door.is_in
+
+
+def test_a_session_opens_nothing_of_the_api(door, beta_secret):
+    door.log_in(beta_secret, people.person().email)
+    assert door.get("/api/v1/acp/coordination/wait").status_code in (401, 404)
+
+
+def test_live_sockets_end_with_the_beta_password(workspace):
+    from intramedial.identity import watching
+
+    user = people.member(workspace)
+    watcher = watching.Member(workspace.public_id, user.pk, people.session_of(user))
+    assert watching._ended({watcher}) == {}
+    secret = at.make_beta(revoked_at=timezone.now())
+    assert beta.unrevoked([row_of(secret).pk]) == set()
+    session = people.session_of(user, beta_password=row_of(secret))
+    other = watching.Member(workspace.public_id, user.pk, session)
+    assert set(watching._ended({watcher, other})) == {other}

@@ -1,0 +1,119 @@
+"""So many tries an hour, of an address and of an account, with words that say when to come back."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from intramedial.accounts import tries
+from intramedial.accounts.models import Try, User
+from tests import people
+from tests.accounts.conftest import Door, errors, new_email
+
+
+@pytest.fixture(autouse=True)
+def few(settings):
+    """Three an hour."""
+    settings.LOGIN_TRIES = 3
+
+
+def test_an_address_has_so_many_tries_at_both_forms_together(beta_secret):
+    door, email = Door(), new_email()
+    for _ in range(2):
+        assert door.log_in("wrong", email).status_code == 200
+    assert door.sign_up("wrong", email).status_code == 200
+    answer = door.sign_up(beta_secret, email)
+    assert answer.status_code == 429
+    assert 3500 < int(answer["Retry-After"]) <= 3600
+    assert "dentro de 60 minutos" in errors(answer)["__all__"][0]
+    assert email in answer.content.decode(), "what was typed stays"
+    assert not User.objects.filter(email=email).exists()
+    assert door.get("/acceso/").status_code == 200, "looking is no try"
+    assert Door().sign_up(beta_secret, email).status_code == 302, "another address"
+
+
+def test_an_account_has_so_many_tries_from_wherever(beta_secret):
+    user = people.person()
+    for _ in range(3):
+        assert Door().log_in(beta_secret, user.email.upper(), "wrong").status_code == 200
+    answer = Door().log_in(beta_secret, user.email)
+    assert answer.status_code == 429
+    assert "dentro de" in errors(answer)["__all__"][0]
+
+
+def test_an_address_without_an_account_is_counted_alike(beta_secret):
+    email = new_email()
+    statuses = [Door().log_in(beta_secret, email, "wrong").status_code for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
+
+
+def test_nobody_without_a_beta_password_can_use_up_the_tries_of_an_account(beta_secret):
+    user = people.person()
+    for _ in range(5):
+        Door().log_in("aaaaa-bbbbb-ccccc-ddddd", user.email, "wrong")
+    assert Door().log_in(beta_secret, user.email).status_code == 302
+
+
+def test_who_gets_in_has_all_tries_again(beta_secret):
+    user = people.person()
+    for _ in range(2):
+        Door().log_in(beta_secret, user.email, "wrong")
+    assert Door().log_in(beta_secret, user.email).status_code == 302
+    for _ in range(3):
+        assert Door().log_in(beta_secret, user.email, "wrong").status_code == 200
+
+
+def test_an_hour_later_there_are_tries_again():
+    name = tries.of_account("test", new_email())
+    assert [tries.spend(name, 2), tries.spend(name, 2)] == [None, None]
+    Try.objects.filter(of=name).update(at=timezone.now() - timedelta(minutes=50))
+    wait = tries.spend(name, 2)
+    assert 590 <= wait.seconds <= 600
+    assert "10 minutos" in wait.words
+    Try.objects.filter(of=name).update(at=timezone.now() - timedelta(hours=1))
+    assert tries.spend(name, 2) is None
+
+
+def test_of_many_tries_at_once_no_more_pass_than_there_are():
+    name = tries.of_account("test", new_email())
+
+    def one(_):
+        try:
+            return tries.spend(name, 5)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        waits = list(pool.map(one, range(16)))
+    assert waits.count(None) == 5
+
+
+def test_addresses_and_accounts_are_kept_as_hashes_alone(beta_secret):
+    door, email = Door(), new_email()
+    door.log_in(beta_secret, email, "wrong")
+    kept = " ".join(Try.objects.values_list("of", flat=True))
+    assert email not in kept
+    assert door.defaults["REMOTE_ADDR"] not in kept
+
+
+def test_purge_forgets_them():
+    name = tries.of_account("test", new_email())
+    tries.spend(name, 2)
+    Try.objects.filter(of=name).update(at=timezone.now() - timedelta(hours=1))
+    tries.purge()
+    assert not Try.objects.filter(of=name).exists()
+
+
+def test_the_password_asked_for_again_cannot_be_guessed_for_ever():
+    client = people.client_of(people.person())
+    statuses = {client.post("/cuenta/comprobar/", {"password": "wrong"}).status_code for _ in range(21)}
+    assert statuses == {200, 429}
+
+
+def test_mail_is_not_sent_to_one_address_without_end(mail):
+    user = people.person()
+    for _ in range(8):
+        Door().post("/cuenta/contrasena/olvidada/", {"email": user.email})
+    assert len(mail) == 5
