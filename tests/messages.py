@@ -66,15 +66,16 @@ def _in_templates() -> Iterator[Said]:
         if file.is_file():
             template: Any = engines["django"].from_string(file.read_text("utf-8"))
             for message in _of_nodes(template.template.nodelist):
-                yield (message, None), file.relative_to(ROOT).as_posix()
+                yield message, file.relative_to(ROOT).as_posix()
 
 
-def _of_nodes(nodes: Any) -> Iterator[str]:
+def _of_nodes(nodes: Any) -> Iterator[tuple[str, str | None]]:
     for node in nodes.get_nodes_by_type(Node):
         if isinstance(node, TranslateNode):
-            yield node.filter_expression.var.literal
+            yield node.filter_expression.var.literal, None
         elif isinstance(node, BlockTranslateNode):
-            yield node.render_token_list(node.singular)[0]
+            plural = node.render_token_list(node.plural)[0] if node.plural else None
+            yield node.render_token_list(node.singular)[0], plural
 
 
 def read() -> Catalog:
@@ -100,7 +101,9 @@ def merged(old: Catalog, messages: list[Said]) -> Catalog:
     for (singular, plural), file in messages:
         known: Message | None = old.get(singular)
         ident = (singular, plural) if plural else singular
-        string = known.string if known is not None else ("", "") if plural else ""
+        string = known.string if known is not None else ""
+        if isinstance(string, tuple) != bool(plural):
+            string = ("", "") if plural else ""
         new.add(ident, string, locations=[(file, 0)], flags=_flags(known))
     return new
 

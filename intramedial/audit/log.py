@@ -23,7 +23,7 @@ class Asked:
     action: str = ""
     actor: int | None = None
     since: datetime | None = None
-    before: datetime | None = None
+    until: datetime | None = None
 
 
 def page(asked: Asked, after: str, size: int) -> tuple[list[Entry], str]:
@@ -75,8 +75,8 @@ def _entries(asked: Asked) -> QuerySet[Entry]:
         found = found.filter(actor=asked.actor)
     if asked.since:
         found = found.filter(at__gte=asked.since)
-    if asked.before:
-        found = found.filter(at__lt=asked.before)
+    if asked.until:
+        found = found.filter(at__lte=asked.until)
     return found.order_by("-at", "-pk")
 
 

@@ -1,7 +1,7 @@
 """A workspace's audit log for its owners: filtered, page by page, and as a file."""
 
 import json
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 from typing import Any
 
 from django import forms
@@ -20,7 +20,6 @@ from intramedial.workspaces.access import Role
 from intramedial.workspaces.models import Membership, Workspace
 
 PAGE = 50
-DAY = timedelta(days=1)
 FORMATS = {
     "csv": (export.as_csv, "", "text/csv; charset=utf-8"),
     "json": (export.as_json, "\n]\n", "application/json"),
@@ -57,8 +56,8 @@ class FilterForm(forms.Form):
             self.workspace.public_id,
             given["action"],
             given["person"],
-            given["since"] and _midnight(given["since"]),
-            given["until"] and _midnight(given["until"]) + DAY,
+            given["since"] and datetime.combine(given["since"], time.min, UTC),
+            given["until"] and datetime.combine(given["until"], time.max, UTC),
         )
 
 
@@ -136,7 +135,3 @@ def _who(number: int | None, known: dict[int, Any]) -> str:
     if number in known:
         return str(known[number])
     return str(_("cuenta borrada, n.º %(number)s") % {"number": number})
-
-
-def _midnight(day: Any) -> datetime:
-    return datetime.combine(day, time.min, UTC)

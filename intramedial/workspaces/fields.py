@@ -42,7 +42,7 @@ class DidField(forms.CharField):
             return check_did(did) if did else ""
         except ValueError:
             raise ValidationError(
-                _("No es un DID que sirva: escribe did:<método>:<id>, como did:key:z6Mk…")
+                _("No es un DID que sirva: escribe did:método:id, como did:key:z6Mk…")
             ) from None
 
 

@@ -156,7 +156,7 @@ def _rotate(request: HttpRequest, key: ApiKey, form: forms.RotateForm) -> keys.N
             "key.rotated",
             workspace=workspace.public_id,
             target=key.prefix,
-            by=new.prefix,
+            successor=new.prefix,
             hours=hours,
         )
     return new

@@ -1,0 +1,101 @@
+"""A visitor's trial becomes somebody's workspace: once, and whoever holds its key."""
+
+import time
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as django_settings
+from django.utils import timezone
+
+from intramedial.audit.models import Entry
+from intramedial.identity import proofs
+from intramedial.identity.signers import find_place
+from intramedial.problems import Problem
+from intramedial.workspaces import provision, trials
+from intramedial.workspaces.models import Trial, Workspace
+from tests.people import person
+from tests.signing import Agent
+from tests.workspaces.jws import signed
+
+ADOPT = "/espacios/prueba/"
+
+
+@pytest.fixture
+def trial(migrated_databases: None) -> Agent:
+    """The key that began a trial of two agents."""
+    agent = Agent()
+    trials.begin(agent.did, agent.did)
+    trials.add_agent(agent.did, Agent().did)
+    return agent
+
+
+def given(visitor, agent: Agent, **changed) -> dict:
+    """The form, signed by a key."""
+    once = visitor.get(ADOPT).context["form"]["once"].value()
+    claims = {"did": agent.did, "for": once, "aud": django_settings.BASE_URL, "iat": int(time.time())}
+    proof = signed(agent, changed.pop("typ", proofs.ADOPTION), claims | changed)
+    return {"name": "Mía", "did": agent.did, "proof": proof, "once": once}
+
+
+def test_its_agents_go_on_uncounted_in_the_same_workspace(stranger, trial):
+    before = trials.find(trial.did)
+    form = given(stranger, trial)
+    answers = [stranger.post(ADOPT, form).json() for _ in range(2)]
+    path = f"/espacios/{before.workspace}/"
+    assert answers == [{"workspace": before.workspace, "path": path}] * 2
+    workspace = Workspace.objects.get(public_id=before.workspace)
+    assert workspace.name == "Mía"
+    assert workspace.memberships.get().user == stranger.user
+    for did in (trial.did, *before.agents):
+        place = find_place(did, None, timezone.now())
+        assert place.workspace == workspace
+        assert place.trial is None
+    assert Entry.objects.filter(workspace=before.workspace, action="trial.adopted").count() == 1
+    assert stranger.get(path).status_code == 200
+    with pytest.raises(Problem, match="trial"):
+        trials.begin(trial.did, "elsewhere")
+    Trial.objects.filter(did=trial.did).update(expires_at=timezone.now() - timedelta(days=1))
+    provision.purge_trials()
+    assert Workspace.objects.filter(pk=workspace.pk).exists()
+
+
+def test_only_one_person_has_it(stranger, visitor, trial):
+    late = visitor(person())
+    assert "path" in stranger.post(ADOPT, given(stranger, trial)).json()
+    answer = late.post(ADOPT, given(late, trial))
+    assert answer.status_code == 422
+    assert "__all__" in answer.json()["errors"]
+    assert not late.user.memberships.exists()
+
+
+def test_a_proof_is_for_whoever_was_given_the_page(stranger, visitor, trial):
+    thief = visitor(person())
+    form = given(stranger, trial)
+    assert thief.post(ADOPT, form).status_code == 422
+    own = thief.get(ADOPT).context["form"]["once"].value()
+    assert thief.post(ADOPT, form | {"once": own}).status_code == 422
+    assert not thief.user.memberships.exists()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"aud": "https://elsewhere.example"}, {"iat": 0}, {"for": "x"}, {"typ": proofs.TYPE}],
+    ids=str,
+)
+def test_another_proof_is_refused(stranger, trial, changed):
+    assert stranger.post(ADOPT, given(stranger, trial, **changed)).status_code == 422
+    assert not stranger.user.memberships.exists()
+
+
+def test_no_trial_and_one_that_is_over_are_refused(stranger, trial):
+    assert stranger.post(ADOPT, given(stranger, Agent())).status_code == 422
+    Trial.objects.filter(did=trial.did).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert stranger.post(ADOPT, given(stranger, trial)).status_code == 422
+
+
+def test_a_name_and_a_number_are_minded(stranger, trial, settings):
+    answer = stranger.post(ADOPT, given(stranger, trial) | {"name": "a\u202eb"})
+    assert list(answer.json()["errors"]) == ["name"]
+    settings.PERSON_WORKSPACES = 0
+    assert stranger.post(ADOPT, given(stranger, trial)).status_code == 422
+    assert not stranger.user.memberships.exists()

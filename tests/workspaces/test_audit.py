@@ -1,0 +1,179 @@
+"""The audit log: owners read it, in parts and as a file; nobody changes it."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from asgiref.sync import async_to_sync
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from intramedial.audit import export, log, pages, record
+from intramedial.audit.models import Entry
+from tests.people import member
+
+NOW = datetime(2031, 5, 1, 12, tzinfo=UTC)
+
+
+def note(workspace: Any, **fields: Any) -> Entry:
+    """An entry of a workspace."""
+    return Entry.objects.create(
+        workspace=workspace.public_id, **{"action": "key.created", "at": NOW} | fields
+    )
+
+
+def targets(answer: Any) -> list[str]:
+    """What the entries on a page are about."""
+    assert answer.status_code == 200
+    return [row["entry"].target for row in answer.context["rows"]]
+
+
+def text_of(answer: Any) -> str:
+    """The whole of a streamed file."""
+
+    async def whole() -> str:
+        return b"".join([piece async for piece in answer]).decode()
+
+    assert answer.status_code == 200
+    return async_to_sync(whole)()
+
+
+def test_one_pages_through_all_of_it_once(owner, at, workspace, monkeypatch):
+    monkeypatch.setattr(pages, "PAGE", 3)
+    for number in range(8):  # some at the same instant
+        note(workspace, target=str(number), at=NOW + timedelta(seconds=number // 3))
+    seen, after = [], ""
+    while True:
+        answer = owner.get(at("auditoria/"), {"after": after})
+        seen += targets(answer)
+        if not (after := answer.context["next"]):
+            break
+    assert seen == list("76543210")
+
+
+def test_it_is_filtered(owner, at, workspace):
+    other = member(workspace)
+    note(workspace, target="a", actor=owner.user.pk, at=NOW - timedelta(days=2))
+    note(workspace, target="b", actor=other.pk, at=NOW)
+    note(workspace, target="c", actor=other.pk, action="key.revoked", at=NOW + timedelta(days=1))
+    for asked, found in (
+        ({}, "cba"),
+        ({"action": "key.created"}, "ba"),
+        ({"person": other.pk}, "cb"),
+        ({"person": other.pk, "action": "key.created"}, "b"),
+        ({"since": "2031-05-01"}, "cb"),
+        ({"until": "2031-05-01"}, "ba"),
+        ({"since": "2031-05-01", "until": "2031-05-01"}, "b"),
+    ):
+        assert "".join(targets(owner.get(at("auditoria/"), asked))) == found, asked
+
+
+def test_of_another_workspace_one_sees_nothing(owner, at, stranger):
+    stranger.fill("/espacios/", name="foreign")
+    assert targets(owner.get(at("auditoria/"))) == []
+    assert owner.get(at("auditoria/"), {"person": stranger.user.pk}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ({"since": "yesterday"}, 422),
+        ({"since": "9999-12-31"}, 200),
+        ({"until": "9999-12-31"}, 200),
+        ({"since": "0001-01-01"}, 200),
+        ({"action": "x"}, 422),
+        ({"person": "x"}, 422),
+        ({"person": str(10**30)}, 422),
+        ({"after": "x"}, 404),
+        ({"after": "2031-05-01T00:00:00+00:00_x"}, 404),
+        ({"after": "2031-05-01T00:00:00_1"}, 404),
+        ({"after": f"2031-05-01T00:00:00+00:00_{10**30}"}, 200),
+        ({"after": "0001-01-01T00:00:00+23:59_1"}, 404),
+    ],
+    ids=str,
+)
+def test_whatever_is_asked_is_answered(owner, at, asked, status):
+    assert owner.get(at("auditoria/"), asked).status_code == status
+
+
+def test_accounts_that_are_gone_leave_a_number(owner, at, workspace):
+    other = member(workspace)
+    number = other.pk
+    note(workspace, actor=number, action="member.role", target=f"account {number}")
+    assert other.email in owner.get(at("auditoria/")).content.decode()
+    other.delete()
+    page = owner.get(at("auditoria/")).content.decode()
+    assert other.email not in page
+    assert page.count(f"cuenta borrada, n.º {number}") == 2
+
+
+def test_the_file_has_all_of_it_and_no_formula(owner, at, workspace, monkeypatch):
+    monkeypatch.setattr(log, "AT_ONCE", 2)
+    for target in ("=1+1", "+1", "-1", "@a", "\tx", 'a,"b"\nñ', "plain"):
+        note(workspace, target=target, actor=owner.user.pk, detail={"a": 1})
+    rows = list(csv.DictReader(io.StringIO(text_of(owner.get(at("auditoria/auditoria.csv")))), strict=True))
+    assert [row["target"] for row in rows] == ["plain", 'a,"b"\nñ', "'\tx", "'@a", "'-1", "'+1", "'=1+1"]
+    assert {row["email"] for row in rows} == {owner.user.email}
+    assert {row["detail"] for row in rows} == {'{"a": 1}'}
+    found = json.loads(text_of(owner.get(at("auditoria/auditoria.json"), {"action": "key.created"})))
+    assert [row["target"] for row in found][-1] == "=1+1"
+    assert found[0]["at"] == "2031-05-01T12:00:00.000Z"
+    assert json.loads(text_of(owner.get(at("auditoria/auditoria.json"), {"action": "key.revoked"}))) == []
+    assert owner.get(at("auditoria/auditoria.xlsx")).status_code == 404
+    assert owner.get(at("auditoria/auditoria.csv"), {"since": "x"}).status_code == 404
+
+
+def test_the_file_is_bounded(owner, at, workspace, monkeypatch):
+    monkeypatch.setattr(log, "AT_ONCE", 2)
+    monkeypatch.setattr(export, "MOST", 3)
+    for _ in range(5):
+        note(workspace)
+    assert len(json.loads(text_of(owner.get(at("auditoria/auditoria.json"))))) == 3
+
+
+def test_entries_are_added_and_never_changed(workspace):
+    record.act(None, "key.created", workspace=workspace.public_id)
+    entry = Entry.objects.get(workspace=workspace.public_id)
+    assert entry.actor is None
+    with pytest.raises(TypeError):
+        entry.save()
+    with pytest.raises(TypeError):
+        entry.delete()
+    mine = Entry.objects.filter(pk=entry.pk)
+    with pytest.raises(DatabaseError, match="never changed"):
+        mine.update(action="x")
+    with pytest.raises(DatabaseError, match="kept"):
+        mine.delete()
+    with pytest.raises(DatabaseError), connection.cursor() as cursor:
+        cursor.execute("UPDATE audit_entry SET at = '2001-01-01' WHERE id = %s", [entry.pk])
+    assert mine.get().action == "key.created"
+
+
+def test_only_what_is_old_enough_goes(workspace):
+    old, young = (note(workspace, at=timezone.now() - timedelta(days=days)) for days in (366, 364))
+    assert log.purge(365) >= 1
+    assert list(Entry.objects.filter(pk__in=[old.pk, young.pk])) == [young]
+
+
+def test_postgresql_keeps_it_too(postgres_cluster, bootstrapped_postgres):
+    _directory, template = bootstrapped_postgres
+    url = postgres_cluster.url(postgres_cluster.create_database(template))
+    columns = "(at, workspace, action, target, detail, address)"
+    with psycopg.connect(url, autocommit=True) as database:
+        for at in ("now()", "now() - interval '31 days'"):
+            database.execute(f"INSERT INTO audit_entry {columns} VALUES ({at}, 'ws_x', 'a', '', '{{}}', '')")
+        for statement in (
+            "UPDATE audit_entry SET action = 'b'",
+            "UPDATE audit_entry SET at = '2001-01-01'",
+            "DELETE FROM audit_entry",
+            "TRUNCATE audit_entry",
+        ):
+            with pytest.raises(psycopg.errors.RestrictViolation):
+                database.execute(statement)
+        old = "DELETE FROM audit_entry WHERE workspace = 'ws_x' AND at < now() - interval '30 days'"
+        assert database.execute(old).rowcount == 1
+        database.execute("DELETE FROM audit_entry WHERE false")

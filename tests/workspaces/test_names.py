@@ -1,0 +1,66 @@
+"""Names are kept as they are read, and none passes for another."""
+
+import unicodedata
+
+import pytest
+from django.core.exceptions import ValidationError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intramedial.workspaces.names import MAX_NAME, normal
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("  Equipo   de pagos ", "Equipo de pagos"),
+        ("n\u0303andu\u0301", "ñandú"),
+        ("a\u00a0b", "a b"),
+        ("Проект Альфа", "Проект Альфа"),
+        ("支払いチーム A", "支払いチーム A"),
+        ("2.º equipo", "2.º equipo"),
+        ("🚆 trenes", "🚆 trenes"),
+        ("<b>&amp;</b>", "<b>&amp;</b>"),
+        ("x" * MAX_NAME, "x" * MAX_NAME),
+    ],
+)
+def test_names_that_are_taken(typed: str, kept: str) -> None:
+    assert normal(typed) == kept
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "",
+        "   ",
+        "x" * (MAX_NAME + 1),
+        "a\nb",
+        "Subject: x\r\nBcc: y@example.com",
+        "a\x00b",
+        "a\u202eb",  # the rest from right to left
+        "a\u200bb",  # nothing
+        "\u3164",  # a letter that shows as nothing
+        "\ud800",
+        "\ue000",
+        "pаypal",
+        "Αdmin",
+        "𝐀dmin",
+        "ａdmin",
+        "a\u0301\u0302\u0303b",
+    ],
+)
+def test_names_that_are_refused(typed: str) -> None:
+    with pytest.raises(ValidationError):
+        normal(typed)
+
+
+@given(st.text(max_size=100))
+def test_a_name_that_is_kept_stays_as_it_is(typed: str) -> None:
+    try:
+        kept = normal(typed)
+    except ValidationError:
+        return
+    assert normal(kept) == kept
+    assert unicodedata.is_normalized("NFC", kept)
+    assert kept == kept.strip()
+    assert not any(unicodedata.category(char)[0] == "C" for char in kept)
