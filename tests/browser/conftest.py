@@ -52,7 +52,8 @@ def served(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """One server for all browser tests; each visitor has a trial of their own in it."""
     data_dir = tmp_path_factory.mktemp("browser") / "data"
     shutil.copytree(bootstrapped, data_dir)
-    server = ServerProcess(data_dir, {"INTRAMEDIAL_TRIALS_PER_HOUR": "1000"})
+    many = ("INTRAMEDIAL_TRIALS_PER_HOUR", "INTRAMEDIAL_LOGIN_TRIES", "INTRAMEDIAL_ACCESS_REQUESTS")
+    server = ServerProcess(data_dir, dict.fromkeys(many, "1000"))
     try:
         yield server.start()
     finally:

@@ -67,8 +67,8 @@ def test_a_lone_surrogate_is_logged_and_not_raised():
 
 def test_a_request_is_one_line_without_its_query(caplog):
     with caplog.at_level(logging.INFO, "intramedial.access"):
-        answer = Client().get("/admin/login/?token=hunter2")
+        answer = Client().get("/acceso/?token=hunter2")
     (record,) = [record for record in caplog.records if record.name == "intramedial.access"]
-    assert (record.method, record.path, record.status) == ("GET", "/admin/login/", 200)
+    assert (record.method, record.path, record.status) == ("GET", "/acceso/", 200)
     assert answer["X-Request-ID"]
     assert "hunter2" not in str(vars(record))
