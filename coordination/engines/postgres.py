@@ -63,6 +63,7 @@ class PostgresEngine:
         self._conninfo = {**conninfo, **SESSION, "options": options}
         self._open: Session | None = None
         self._within = False  # a transaction, which is lost with its connection
+        self._unsaid: list[Statement] = []  # its writes, which go with the commit
         self.statements = 0
 
     def _session(self) -> Session:
@@ -140,14 +141,11 @@ class PostgresEngine:
         ]
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
-        names = [name for name in WRITES if changes.get(name)]
-        if not names:
-            return
-        with _faults():
-            answers = self._ask(*((sql.WRITE[name], [document(changes[name])]) for name in names))
-        for name, answer in zip(names, answers, strict=True):
-            if name in GUARDED and answer.count != len(changes[name]):
-                raise WriteRefused(f"{name} met {answer.count} rows instead of {len(changes[name])}")
+        """As `Engine.write`; nothing is sent before `commit`, which is what a write is refused by."""
+        for name in WRITES:
+            if rows := changes.get(name):
+                guard = [len(rows)] if name in GUARDED else []
+                self._unsaid.append((sql.WRITE[name], [document(rows), *guard]))
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
         with _faults():
@@ -165,18 +163,24 @@ class PostgresEngine:
             return since, now
 
     def commit(self, process: str | None, now: int) -> None:
-        pulse: list[Statement] = [(sql.PULSE, [process, now])] if process is not None else []
+        statements, self._unsaid = self._unsaid, []
+        if process is not None:
+            statements.append((sql.PULSE, [process, now]))
         with _faults(InDoubt):
-            *_, done = self._ask(*pulse, ("COMMIT", ()))
+            try:
+                *_, done = self._ask(*statements, ("COMMIT", ()))
+            except psycopg.errors.DivisionByZero as error:
+                raise WriteRefused("a guarded write met other rows than expected") from error
             if done.tag != "COMMIT":
                 raise StorageFault(f"the commit became a {done.tag}")
         self._within = False
 
     def rollback(self) -> None:
         self._within = False
+        self._unsaid = []
         try:
             if self._open is not None and not self._open.closed and not self._open.idle:
-                self._open.ask(("ROLLBACK", ()))
+                self._ask(("ROLLBACK", ()))
         except psycopg.Error:
             self.close()
 

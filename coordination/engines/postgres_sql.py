@@ -1,5 +1,7 @@
 """The PostgreSQL engine's statements; a list of rows comes as one JSON document."""
 
+from . import GUARDED
+
 Columns = dict[str, str]  # name: type
 
 
@@ -40,6 +42,11 @@ def update(table: str, columns: Columns, key: Columns) -> str:
 def delete(table: str, key: Columns) -> str:
     found = each(rows("k", key), table, "t", _same(key), "ctid")
     return f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT t.ctid FROM {found}))"
+
+
+def guarded(statement: str) -> str:
+    """Fails, by a division by zero, when it meets another number of rows than its last parameter."""
+    return f"WITH met AS ({statement} RETURNING 1) SELECT 1 / (count(*) = %s)::int FROM met"
 
 
 def _same(key: Columns) -> str:
@@ -151,6 +158,7 @@ WRITE = {
     ),
     "outbox_delete": delete("lease_outbox", {"receipt_id": "text"}),
 }
+WRITE |= {name: guarded(WRITE[name]) for name in GUARDED}
 _IDLE = each(
     KEYS,
     "lease_resource",
