@@ -16,7 +16,7 @@ pages = get_asgi_application()
 
 # Only after the line above are the applications loaded that these modules need.
 from coordination import authority, consumers, mcp, queries  # noqa: E402
-from intramedial import lean, logs  # noqa: E402
+from intramedial import lean, logs, purging  # noqa: E402
 from intramedial.identity import auth  # noqa: E402
 
 Scope = dict[str, Any]
@@ -69,8 +69,11 @@ async def _lifespan(receive: Receive, send: Send) -> None:
         await send({"type": "lifespan.startup.failed", "message": str(fault)})
         return
     _spare_collector()
+    purger = purging.Purger()
+    purger.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
+    await asyncio.to_thread(purger.stop)
     await mcp.sessions.stop()
     await asyncio.to_thread(authority.stop)
     await consumers.stop()

@@ -70,6 +70,7 @@ def test_resources_are_forgotten_and_their_tokens_go_on(live_server_process):
         "trials": 0,
         "nonces": 0,
         "invitations": 0,
+        "accounts": 0,
         "audit": 0,
     }
     assert server.manage("purge", "--unused-days", "0")["resources"] == 1

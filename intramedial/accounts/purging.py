@@ -1,0 +1,24 @@
+"""What is kept of accounts no longer than the retention page says."""
+
+from datetime import timedelta
+
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from intramedial.accounts import tries
+from intramedial.accounts.models import AccessRequest, BetaUse, CacheEntry
+
+
+def purge() -> int:
+    """Delete requests for access, uses of beta passwords, tries and ended sessions; returns how many rows."""
+    now = timezone.now()
+    Session.objects.filter(expire_date__lte=now).delete()
+    old = (
+        AccessRequest.objects.filter(created_at__lte=now - timedelta(days=settings.ACCESS_REQUEST_DAYS)),
+        BetaUse.objects.filter(used_at__lte=now - timedelta(days=settings.AUDIT_DAYS)),
+        UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")),
+        CacheEntry.objects.filter(expires__lte=now),
+    )
+    return tries.purge() + sum(rows.delete()[0] for rows in old)

@@ -1,0 +1,60 @@
+"""What is kept no longer goes, and what is kept stays."""
+
+import threading
+from datetime import timedelta
+
+from allauth.usersessions.models import UserSession
+from django.utils import timezone
+
+from intramedial import purging
+from intramedial.accounts.models import AccessRequest, BetaUse
+from tests import people
+from tests.accounts.conftest import Door, new_email, row_of
+
+
+def test_requests_for_access_go_when_they_are_old(settings):
+    old, new = new_email(), new_email()
+    for email, days in ((old, settings.ACCESS_REQUEST_DAYS), (new, settings.ACCESS_REQUEST_DAYS - 1)):
+        AccessRequest.objects.create(email=email, created_at=timezone.now() - timedelta(days=days))
+    assert purging.purge()["accounts"] >= 1
+    assert not AccessRequest.objects.filter(email=old).exists()
+    assert AccessRequest.objects.filter(email=new).exists()
+
+
+def test_uses_go_when_they_are_old_and_the_count_of_sign_ups_stays(settings, door, beta_secret):
+    door.sign_up(beta_secret)
+    uses = BetaUse.objects.filter(password=row_of(beta_secret))
+    purging.purge()
+    assert uses.count() == 1
+    uses.update(used_at=timezone.now() - timedelta(days=settings.AUDIT_DAYS))
+    purging.purge()
+    assert uses.count() == 0
+    assert row_of(beta_secret).uses == 1
+
+
+def test_the_address_of_a_session_goes_with_it(beta_secret):
+    user = people.person()
+    here, there = Door(), Door()
+    here.log_in(beta_secret, user.email)
+    there.log_in(beta_secret, user.email)
+    there.post("/salir/")
+    purging.purge()
+    kept = UserSession.objects.filter(user=user)
+    assert [session.ip for session in kept] == [here.defaults["REMOTE_ADDR"]]
+
+
+def test_a_server_sees_to_it_by_itself_and_is_not_stopped_by_a_failure(monkeypatch):
+    again, times = threading.Event(), []
+
+    def fails() -> None:
+        times.append(1)
+        if len(times) > 1:
+            again.set()
+        raise RuntimeError("gone")
+
+    monkeypatch.setattr(purging, "purge", fails)
+    purger = purging.Purger(first_s=0.001, each_s=0.001)
+    purger.start()
+    assert again.wait(10)
+    purger.stop()
+    assert not purger._thread.is_alive()
