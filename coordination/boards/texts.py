@@ -38,9 +38,9 @@ COUNTERS = (
     Named("deadlocks", _("interbloqueos")),
 )
 SPARKLINES = (
-    Named("grants", _("Concesiones y renovaciones por segundo")),
+    Named("grants", _("Concesiones por segundo")),
     Named("waiters", _("Agentes en cola")),
-    Named("refusals", _("Rechazos por segundo: a la cola o por interbloqueo")),
+    Named("refusals", _("Rechazos por segundo")),
 )
 CHOICES = (
     Choice(
@@ -121,9 +121,13 @@ LISTS: Texts = {
     "bd_holds": {"one": _("tiene"), "other": _("tiene {count}:")},
     "bd_waits": {"one": _("espera"), "other": _("espera {count}:")},
     "bd_free_since_token": _("libre; último testigo, {token}"),
-    "bd_spark_grants": _("En {seconds} s: {mean} por segundo de media, {most} como mucho."),
+    "bd_spark_grants": _(
+        "Con las renovaciones. En {seconds} s: {mean} por segundo de media, {most} como mucho."
+    ),
     "bd_spark_waiters": _("En {seconds} s: {mean} de media, {most} como mucho."),
-    "bd_spark_refusals": _("En {seconds} s: {mean} por segundo de media, {most} como mucho."),
+    "bd_spark_refusals": _(
+        "A la cola o por interbloqueo. En {seconds} s: {mean} por segundo de media, {most} como mucho."
+    ),
 }
 
 EVENTS: Texts = {
@@ -144,7 +148,7 @@ EVENTS: Texts = {
 
 DEADLOCKS: Texts = {
     "bd_refused_at": _("Petición rechazada a las {at}"),
-    "bd_refused_why": _("Si hubiera esperado, ninguno de los dos habría avanzado. No entró en la cola."),
+    "bd_refused_why": _("Si hubiera esperado, ninguno habría avanzado. No entró en la cola."),
     "bd_circle": _(
         "El círculo que se habría cerrado, de {n} agentes; la petición rechazada lleva la señal de alto."
     ),

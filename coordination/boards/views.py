@@ -30,11 +30,12 @@ MODULES = tuple(
     f"js/{name}.js"
     for name in (
         *("elements/countdown", "elements/short-did"),
-        *("lib/clock", "lib/did", "lib/dom", "lib/live", "lib/picture", "lib/text", "parts/sections"),
+        *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/live", "lib/picture", "lib/text"),
+        "parts/sections",
         *("board/address", "board/agents", "board/beyond", "board/conduct", "board/connection"),
         *("board/deadlocks", "board/drawer", "board/graph", "board/graphic", "board/list", "board/log"),
         *("board/order", "board/rates", "board/resources", "board/rows", "board/runs", "board/sparkline"),
-        *("board/still", "board/timeline", "board/why"),
+        *("board/still", "board/timeline", "board/why", "board/words"),
     )
 )
 

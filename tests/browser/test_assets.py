@@ -3,12 +3,16 @@
 import re
 from pathlib import Path
 
+import pytest
 from django.contrib.staticfiles import finders
 from django.utils.translation import override
 
 from coordination import part_texts, texts, views
+from coordination.boards import texts as board_texts
+from coordination.boards import views as board_views
+from coordination.core.messages import Kind
 
-TEXTS = set(texts.ALL).union(texts.VERIFY, *part_texts.PARTS.values())
+TEXTS = set(texts.ALL).union(texts.VERIFY, board_texts.all_texts(), *part_texts.PARTS.values())
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = ROOT / "static" / "js"
 IMPORT = re.compile(r"""^import\s+(?:[^"']+\sfrom\s+)?["'](\.[^"']+)["']""", re.MULTILINE)
@@ -30,10 +34,23 @@ def imports(module: Path) -> set[Path]:
     return found
 
 
-def test_the_module_page_preloads_what_its_script_imports() -> None:
-    needed = imports(SCRIPTS / "home.js") - {SCRIPTS / "home.js"}
-    assert sorted(views.MODULES) == sorted(f"js/{file.relative_to(SCRIPTS).as_posix()}" for file in needed)
-    assert all(finders.find(module) for module in views.MODULES)
+@pytest.mark.parametrize(
+    ("script", "modules"), [("home.js", views.MODULES), ("board/main.js", board_views.MODULES)]
+)
+def test_a_page_preloads_what_its_script_imports(script: str, modules: tuple[str, ...]) -> None:
+    needed = imports(SCRIPTS / script) - {SCRIPTS / script}
+    assert sorted(modules) == sorted(f"js/{file.relative_to(SCRIPTS).as_posix()}" for file in needed)
+    assert all(finders.find(module) for module in modules)
+
+
+def test_every_event_and_state_of_the_board_has_words() -> None:
+    said = board_texts.all_texts()
+    assert {f"bd_event_{kind}" for kind in Kind} <= set(said)
+    states = ("off", "connecting", "live", "old", "delayed", "reconnecting", "paused")
+    assert {f"live_{state}" for state in (*states, "ended", "removed", "missing")} <= set(said)
+    causes = ("released", "expired", "withdrawn", "lapsed", "granted")
+    assert {f"bd_ended_{cause}" for cause in (*causes, "forgotten")} <= set(said)
+    assert {f"bd_spark_{line.name}" for line in board_texts.SPARKLINES} <= set(said)
 
 
 def test_every_text_that_scripts_show_exists() -> None:

@@ -38,7 +38,8 @@ export class Address extends EventTarget {
 
   #read() {
     const query = new URLSearchParams(location.search);
-    for (const [name, value] of Object.entries(DEFAULTS)) this[name] = (query.get(name) ?? value).slice(0, MOST);
+    for (const [name, value] of Object.entries(DEFAULTS))
+      this[name] = (query.get(name) ?? value).slice(0, MOST);
     if (!VIEWS.includes(this.vista)) this.vista = DEFAULTS.vista;
   }
 }

@@ -4,8 +4,7 @@ import { h, part } from "../lib/dom.js";
 import { number, t } from "../lib/text.js";
 import { Conduct } from "./conduct.js";
 import { List } from "./list.js";
-import { short } from "./resources.js";
-import { put } from "./sparkline.js";
+import { put, short } from "./words.js";
 
 const NAMES_SHOWN = 2;
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
@@ -27,7 +26,11 @@ const FILTERS = {
 export function agents(root, board, open) {
   const { address } = board;
   const agentsPage = root.dataset.agents;
-  const conduct = new Conduct(root.dataset.conduct, () => board.picture, () => list.draw());
+  const conduct = new Conduct(
+    root.dataset.conduct,
+    () => board.picture,
+    () => list.draw(),
+  );
 
   function rank(agent) {
     if (!(FILTERS[address.filtro] ?? FILTERS[""])(agent) || !mentions(agent, board.words)) return null;
@@ -38,6 +41,7 @@ export function agents(root, board, open) {
     all: () => board.picture.agents.keys(),
     find: (did) => board.picture.agents.get(did),
     rank,
+    sought: () => Boolean(board.words || address.filtro),
     create,
     update: (row, did) => update(row, did, board.picture.agents.get(did), conduct),
   });
@@ -50,8 +54,17 @@ export function agents(root, board, open) {
     return h(
       "div",
       { role: "row", class: "list-row is-agent" },
-      h("div", { role: "cell", class: "cell-name" }, h(agentsPage ? "a" : "span", { class: "who-did", "data-opens": "" })),
-      h("div", { role: "cell", class: "cell-trust" }, h("span", { class: "gauge", "aria-hidden": "true" }, h("i")), h("b")),
+      h(
+        "div",
+        { role: "cell", class: "cell-name" },
+        h(agentsPage ? "a" : "span", { class: "who-did", "data-opens": "" }),
+      ),
+      h(
+        "div",
+        { role: "cell", class: "cell-trust" },
+        h("span", { class: "gauge", "aria-hidden": "true" }, h("i")),
+        h("b"),
+      ),
       h("div", { role: "cell", class: "cell-moves" }),
       h("div", { role: "cell", class: "cell-holds" }),
       h("div", { role: "cell", class: "cell-waits" }),
@@ -92,7 +105,11 @@ const mentions = ({ did, holds, waits }, words) =>
   [...holds.keys(), ...waits.keys()].some((name) => name.toLowerCase().includes(words));
 
 const move = ({ delta }) =>
-  h("span", { class: `move ${delta < 0 ? "is-stop" : "is-go"}` }, `${delta < 0 ? "▼" : "▲"} ${delta < 0 ? "−" : "+"}${number(Math.abs(delta), 1)}`);
+  h(
+    "span",
+    { class: `move ${delta < 0 ? "is-stop" : "is-go"}` },
+    `${delta < 0 ? "▼" : "▲"} ${delta < 0 ? "−" : "+"}${number(Math.abs(delta), 1)}`,
+  );
 
 function names(things, words) {
   if (!things.size) return [];
@@ -101,7 +118,11 @@ function names(things, words) {
   return [
     h("span", { class: "quiet" }, t(words, { n: things.size, count: number(things.size) })),
     ...shown.map((name) =>
-      h("button", { type: "button", class: "link-button", "data-resource": name, title: name, tabindex: -1 }, h("code", {}, name)),
+      h(
+        "button",
+        { type: "button", class: "link-button", "data-resource": name, title: name, tabindex: -1 },
+        h("code", {}, name),
+      ),
     ),
     more > 0 ? h("span", { class: "quiet" }, t("bd_and_more", { n: number(more) })) : "",
   ].filter(Boolean);

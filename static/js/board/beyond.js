@@ -12,7 +12,9 @@ export class Beyond {
   /** @param {(resource: string) => void} open */
   constructor(root, board, open) {
     Object.assign(this, { root, board });
-    root.addEventListener("click", ({ target }) => open(target.closest("button[data-resource]")?.dataset.resource));
+    root.addEventListener("click", ({ target }) =>
+      open(target.closest("button[data-resource]")?.dataset.resource),
+    );
   }
 
   /** Looks for what the address says is looked for. */
@@ -37,7 +39,13 @@ export class Beyond {
     const { sections } = this.board.picture ?? { sections: new Map() };
     const others = found.filter(({ resource }) => !sections.has(resource));
     this.root.hidden = !others.length;
-    keyed(part(this.root, "found"), others, ({ resource }) => resource, row, () => {});
+    keyed(
+      part(this.root, "found"),
+      others,
+      ({ resource }) => resource,
+      row,
+      () => {},
+    );
   }
 }
 

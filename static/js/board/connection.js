@@ -2,8 +2,8 @@
 
 import { serverNow } from "../lib/clock.js";
 import { part } from "../lib/dom.js";
-import { duration, t } from "../lib/text.js";
-import { put } from "./sparkline.js";
+import { t } from "../lib/text.js";
+import { put, seconds } from "./words.js";
 
 const OLD_MS = 6500;
 const LAMPS = { live: "live", off: "off", paused: "off", ended: "off", removed: "off", missing: "off" };
@@ -29,7 +29,7 @@ export class Connection {
 
   draw() {
     const { state } = this;
-    const age = duration(Math.max(0, Math.floor((serverNow() - this.live.heardAt) / 1000)) * 1000);
+    const age = seconds(serverNow() - this.live.heardAt);
     this.chip.dataset.state = LAMPS[state] ?? "reconnecting";
     put(this.chip, t(`live_${state}`, { age }));
     const stale = !["live", "connecting", "off"].includes(state);

@@ -4,7 +4,7 @@ import "../elements/short-did.js";
 import { h, icon, keyed, part } from "../lib/dom.js";
 import { clockTime, number, t } from "../lib/text.js";
 import { drawing } from "./graph.js";
-import { moved } from "./resources.js";
+import { moved } from "./words.js";
 
 const SHOWN = 20;
 const ENDED_KEPT = 10;
@@ -30,7 +30,8 @@ export function deadlocks(root, board, open) {
   function note() {
     const now = new Map(board.picture.deadlocks.map((pair) => [idOf(pair), pair]));
     for (const [id, pair] of known) {
-      if (!now.has(id)) ended.unshift({ pair, cause: board.log.cause((event) => causes(pair, event), CAUSE_MS) });
+      if (!now.has(id))
+        ended.unshift({ pair, cause: board.log.cause((event) => causes(pair, event), CAUSE_MS) });
     }
     ended = ended.slice(0, ENDED_KEPT);
     known = now;
@@ -40,7 +41,13 @@ export function deadlocks(root, board, open) {
     if (root.hidden) return;
     const pairs = board.picture.deadlocks.slice(0, SHOWN);
     keyed(lists.now, pairs, idOf, card, () => {});
-    keyed(lists.ended, ended, ({ pair }) => idOf(pair), endedCard, () => {});
+    keyed(
+      lists.ended,
+      ended,
+      ({ pair }) => idOf(pair),
+      endedCard,
+      () => {},
+    );
     part(root, "empty").hidden = pairs.length > 0;
     part(root, "ended-part").hidden = !ended.length;
     const more = board.picture.deadlocks.length - pairs.length;
@@ -69,7 +76,7 @@ function card(pair) {
     h(
       "div",
       { class: "deadlock-words" },
-      h("h3", {}, icon("cross", "is-stop"), " ", t("bd_refused_at", { at: clockTime(at) })),
+      h("h2", {}, icon("cross", "is-stop"), " ", t("bd_refused_at", { at: clockTime(at) })),
       h("p", {}, who(agents[0]), ` ${t("deadlock_asked")} `, name(resources[0]), "."),
       h("p", {}, who(agents[1]), ` ${t("deadlock_waits")} `, name(resources[1]), "."),
       h("p", { class: "quiet" }, t("bd_refused_why")),
@@ -91,10 +98,22 @@ function steps(cycle) {
     h(
       "ol",
       {},
-      cycle.slice(0, STEPS_SHOWN).map(({ agent, waitsFor }, index) =>
-        h("li", {}, who(agent), ` ${t(index ? "bd_waits_for" : "bd_would_wait")} `, name(waitsFor), `, ${t("bd_which")} `, who(holderOf(index))),
-      ),
-      cycle.length > STEPS_SHOWN ? h("li", {}, t("bd_and_more", { n: number(cycle.length - STEPS_SHOWN) })) : "",
+      cycle
+        .slice(0, STEPS_SHOWN)
+        .map(({ agent, waitsFor }, index) =>
+          h(
+            "li",
+            {},
+            who(agent),
+            ` ${t(index ? "bd_waits_for" : "bd_would_wait")} `,
+            name(waitsFor),
+            `, ${t("bd_which")} `,
+            who(holderOf(index)),
+          ),
+        ),
+      cycle.length > STEPS_SHOWN
+        ? h("li", {}, t("bd_and_more", { n: number(cycle.length - STEPS_SHOWN) }))
+        : "",
     ),
   );
 }
@@ -104,9 +123,26 @@ function endedCard({ pair, cause }) {
   return h(
     "li",
     { class: "deadlock-ended" },
-    h("p", {}, icon("check", "is-go"), " ", who(agents[0]), ` ${t("deadlock_asked")} `, name(resources[0]), ` · ${clockTime(at)}`),
+    h(
+      "p",
+      {},
+      icon("check", "is-go"),
+      " ",
+      who(agents[0]),
+      ` ${t("deadlock_asked")} `,
+      name(resources[0]),
+      ` · ${clockTime(at)}`,
+    ),
     cause
-      ? h("p", { class: "quiet" }, t(`bd_ended_${cause.event}`, { at: clockTime(cause.at) }), " ", who(cause.actorDid), " · ", name(cause.resource))
+      ? h(
+          "p",
+          { class: "quiet" },
+          t(`bd_ended_${cause.event}`, { at: clockTime(cause.at) }),
+          " ",
+          who(cause.actorDid),
+          " · ",
+          name(cause.resource),
+        )
       : h("p", { class: "quiet" }, t("bd_ended_forgotten")),
   );
 }

@@ -7,8 +7,8 @@ import { serverNow } from "../lib/clock.js";
 import { h, keyed, part } from "../lib/dom.js";
 import { clockTime, data, duration, number, t } from "../lib/text.js";
 import { Sections } from "../parts/sections.js";
-import { put } from "./sparkline.js";
 import { chain, why } from "./why.js";
+import { put, seconds } from "./words.js";
 
 const limits = data("limits");
 const EVENTS_SHOWN = 12;
@@ -64,7 +64,13 @@ export class Drawer {
     this.#why();
     const events = log.of(this.#resource).slice(0, EVENTS_SHOWN);
     part(this.dialog, "seen-part").hidden = !events.length;
-    keyed(part(this.dialog, "seen"), events, ({ id }) => id, entry, () => {});
+    keyed(
+      part(this.dialog, "seen"),
+      events,
+      ({ id }) => id,
+      entry,
+      () => {},
+    );
   }
 
   /** Once a second: what is said of time goes on. */
@@ -74,8 +80,13 @@ export class Drawer {
 
   #waiters(queue) {
     const chosen = this.waiter.value;
-    const options = queue.map(({ actorDid }, place) => [actorDid, t("bd_waiter", { place: number(place + 1), did: actorDid })]);
-    const known = [...this.waiter.options].map(({ value, textContent }) => `${value} ${textContent}`).join("\n");
+    const options = queue.map(({ actorDid }, place) => [
+      actorDid,
+      t("bd_waiter", { place: number(place + 1), did: actorDid }),
+    ]);
+    const known = [...this.waiter.options]
+      .map(({ value, textContent }) => `${value} ${textContent}`)
+      .join("\n");
     if (known === options.map((option) => option.join(" ")).join("\n")) return;
     this.waiter.replaceChildren(...options.map(([value, words]) => h("option", { value }, words)));
     if (queue.some(({ actorDid }) => actorDid === chosen)) this.waiter.value = chosen;
@@ -87,22 +98,44 @@ export class Drawer {
     const found = did ? why(section, did, serverNow(), limits) : null;
     part(this.dialog, "why-part").hidden = !found;
     if (!found) return;
-    const lines = found.offered ? [t("bd_why_offered", { left: duration(limits.offerMs) })] : this.#reasons(found);
-    keyed(part(this.dialog, "why"), lines.map((words, at) => ({ words, at })), ({ at }) => String(at), () => h("li"), (item, { words }) => put(item, words));
+    const lines = found.offered
+      ? [t("bd_why_offered", { left: duration(limits.offerMs) })]
+      : this.#reasons(found);
+    keyed(
+      part(this.dialog, "why"),
+      lines.map((words, at) => ({ words, at })),
+      ({ at }) => String(at),
+      () => h("li"),
+      (item, { words }) => put(item, words),
+    );
     const { until, offered } = found;
     part(this.dialog, "latest").hidden = offered;
     if (offered) return;
     const left = Math.max(0, until - serverNow());
-    put(part(this.dialog, "latest"), t(left ? "bd_why_latest" : "bd_why_now", { at: clockTime(until), left: duration(Math.ceil(left / 1000) * 1000) }));
+    put(
+      part(this.dialog, "latest"),
+      t(left ? "bd_why_latest" : "bd_why_now", { at: clockTime(until), left: seconds(left + 999) }),
+    );
   }
 
   #reasons({ holders, ahead }) {
-    const lines = holders.slice(0, 4).map(({ holder, fencingToken, expiresAt }) =>
-      t("bd_why_holds", { did: holder, token: number(fencingToken), at: clockTime(expiresAt) }),
-    );
+    const lines = holders
+      .slice(0, 4)
+      .map(({ holder, fencingToken, expiresAt }) =>
+        t("bd_why_holds", { did: holder, token: number(fencingToken), at: clockTime(expiresAt) }),
+      );
     if (holders.length > 4) lines.push(t("bd_and_more", { n: number(holders.length - 4) }));
-    for (const { actorDid } of ahead) lines.push(t("bd_why_ahead", { did: actorDid, claim: duration(limits.offerMs), ttl: duration(limits.leaseTtlMs) }));
-    for (const { did, resource, holder } of holders[0] ? chain(this.board.picture, holders[0].holder, 4) : []) {
+    for (const { actorDid } of ahead)
+      lines.push(
+        t("bd_why_ahead", {
+          did: actorDid,
+          claim: duration(limits.offerMs),
+          ttl: duration(limits.leaseTtlMs),
+        }),
+      );
+    for (const { did, resource, holder } of holders[0]
+      ? chain(this.board.picture, holders[0].holder, 4)
+      : []) {
       lines.push(t(holder ? "bd_why_chain" : "bd_why_chain_free", { did, resource, holder }));
     }
     return lines;
@@ -133,5 +166,12 @@ const entry = ({ at, event, actorDid, fencingToken }) =>
     "li",
     {},
     h("time", { datetime: at }, clockTime(at)),
-    h("span", {}, t(`bd_event_${event}`), fencingToken ? ` · ${t("token", { token: number(fencingToken) })}` : "", " · ", h("short-did", { value: actorDid })),
+    h(
+      "span",
+      {},
+      t(`bd_event_${event}`),
+      fencingToken ? ` · ${t("token", { token: number(fencingToken) })}` : "",
+      " · ",
+      h("short-did", { value: actorDid }),
+    ),
   );

@@ -51,7 +51,16 @@ export class Graphic {
     this.lines.replaceChildren(...this.#grid(now, x, height), ...lanes.map((_, at) => rail(at, this.width)));
     this.moving.replaceChildren(...lanes.flatMap((lane, at) => this.#lane(lane, at, x, now)));
     const most = Math.floor(this.width / 8);
-    this.names.replaceChildren(...lanes.map(({ resource }, at) => s("text", { class: "lane-name", x: 2, y: TOP + at * LANE + 14 }, s("title", {}, resource), shorten(resource, Math.ceil(most * 0.7), Math.floor(most * 0.25)))));
+    this.names.replaceChildren(
+      ...lanes.map(({ resource }, at) =>
+        s(
+          "text",
+          { class: "lane-name", x: 2, y: TOP + at * LANE + 14 },
+          s("title", {}, resource),
+          shorten(resource, Math.ceil(most * 0.7), Math.floor(most * 0.25)),
+        ),
+      ),
+    );
     const count = lanes.reduce((sum, { runs }) => sum + runs.length, 0);
     const said = t("bd_graphic", { lanes: number(lanes.length), runs: number(count) });
     if (this.svg.getAttribute("aria-label") !== said) this.svg.setAttribute("aria-label", said);
@@ -78,7 +87,8 @@ export class Graphic {
     const steps = [];
     for (let at = first; at < now; at += STEP_MS) {
       steps.push(s("path", { class: "hour", d: `M${x(at).toFixed(1)} ${TOP - 4}V${height}` }));
-      if (x(at) > 30 && x(at) < this.width - 30) steps.push(s("text", { class: "hour-name", x: x(at).toFixed(1), y: TOP - 8 }, clockTime(at)));
+      if (x(at) > 30 && x(at) < this.width - 30)
+        steps.push(s("text", { class: "hour-name", x: x(at).toFixed(1), y: TOP - 8 }, clockTime(at)));
     }
     return steps;
   }
@@ -89,11 +99,16 @@ export class Graphic {
     return [
       ...waits.slice(-6).map(({ from: since, to, did }, place) => {
         const line = y + BAR.y - 4 - (place % 3) * 3;
-        const path = s("path", { class: "wait-run", d: `M${from(since).toFixed(1)} ${line}H${x(to ?? now).toFixed(1)}` });
+        const path = s("path", {
+          class: "wait-run",
+          d: `M${from(since).toFixed(1)} ${line}H${x(to ?? now).toFixed(1)}`,
+        });
         path.append(s("title", {}, did));
         return path;
       }),
-      ...marks.filter(({ kind }) => kind === "offered").map((mark) => bar("offer-run", from(mark.at), x(Math.min(mark.until, now)), y)),
+      ...marks
+        .filter(({ kind }) => kind === "offered")
+        .map((mark) => bar("offer-run", from(mark.at), x(Math.min(mark.until, now)), y)),
       ...runs.flatMap((run) => this.#run(run, y, from, x, now)),
       ...marks.filter(({ kind }) => kind === "deadlock").map((mark) => cross(x(mark.at), y + BAR.y - 8)),
     ];
@@ -105,7 +120,10 @@ export class Graphic {
     rect.append(s("title", {}, `${did} · ${t("token", { token: number(token) })}`));
     const parts = [rect];
     const words = number(token);
-    if (right - Math.max(left, 0) > 10 + words.length * 8) parts.push(s("text", { class: "run-token", x: (Math.max(left, 0) + 7).toFixed(1), y: y + BAR.y + 11 }, words));
+    if (right - Math.max(left, 0) > 10 + words.length * 8)
+      parts.push(
+        s("text", { class: "run-token", x: (Math.max(left, 0) + 7).toFixed(1), y: y + BAR.y + 11 }, words),
+      );
     if (end === "expired") parts.push(cross(right, y + BAR.y + BAR.height / 2));
     return parts;
   }
@@ -117,7 +135,14 @@ const rail = (at, width) => {
 };
 
 const bar = (name, left, right, y) =>
-  s("rect", { class: name, x: left.toFixed(1), y: y + BAR.y, width: Math.max(3, right - left).toFixed(1), height: BAR.height, rx: 6 });
+  s("rect", {
+    class: name,
+    x: left.toFixed(1),
+    y: y + BAR.y,
+    width: Math.max(3, right - left).toFixed(1),
+    height: BAR.height,
+    rx: 6,
+  });
 
 const cross = (x, y) =>
   s(

@@ -4,8 +4,8 @@ import { part } from "../lib/dom.js";
 import { number, t } from "../lib/text.js";
 import { Order } from "./order.js";
 import { Rows } from "./rows.js";
-import { put } from "./sparkline.js";
 import { still } from "./still.js";
+import { put } from "./words.js";
 
 export class List {
   #stale = true;
@@ -14,7 +14,7 @@ export class List {
   /**
    * @param {HTMLElement} root the view, with parts rows, empty, changes
    * @param {{all: () => Iterable<string>, find: (key: string) => object | undefined, rank: (thing: object) => unknown[] | null,
-   *   create: () => HTMLElement, update: (row: HTMLElement, key: string) => void}} kind
+   *   sought: () => boolean, create: () => HTMLElement, update: (row: HTMLElement, key: string) => void}} kind
    */
   constructor(root, kind) {
     this.root = root;
@@ -29,7 +29,7 @@ export class List {
       this.order.settle();
       this.draw();
     });
-    still(this.table, (held) => {
+    still([this.table, this.button.parentElement], (held) => {
       this.order.hold(held);
       this.draw();
     });
@@ -54,6 +54,9 @@ export class List {
     this.rows.show(keys);
     this.table.hidden = !keys.length;
     this.empty.hidden = keys.length > 0;
+    const sought = this.kind.sought();
+    part(this.empty, "nothing").hidden = sought;
+    part(this.empty, "no-match").hidden = !sought;
     // The button stays for as long as the list is held, so that nothing moves for it either.
     this.button.toggleAttribute("data-idle", !(held && pending));
     this.button.disabled = !(held && pending);

@@ -6,15 +6,16 @@ import { Live } from "../lib/live.js";
 import { number } from "../lib/text.js";
 import { Address } from "./address.js";
 import { agents } from "./agents.js";
+import { Beyond } from "./beyond.js";
 import { Connection } from "./connection.js";
 import { deadlocks } from "./deadlocks.js";
 import { Drawer } from "./drawer.js";
 import { Log } from "./log.js";
 import { Rates } from "./rates.js";
 import { resources } from "./resources.js";
-import { Beyond } from "./beyond.js";
-import { put, Sparkline } from "./sparkline.js";
+import { Sparkline } from "./sparkline.js";
 import { timeline } from "./timeline.js";
+import { put } from "./words.js";
 
 const TYPED_MS = 200;
 
@@ -28,9 +29,12 @@ const sparklines = [...root.querySelectorAll("[data-kind]")].map((element) => ne
 const panels = new Map([...root.querySelectorAll("[data-view]")].map((panel) => [panel.dataset.view, panel]));
 const open = (recurso) => recurso && address.set({ recurso }, { push: true });
 const views = new Map(
-  Object.entries({ recursos: resources, agentes: agents, interbloqueos: deadlocks, cronologia: timeline }).map(
-    ([name, make]) => [name, make(panels.get(name), board, open)],
-  ),
+  Object.entries({
+    recursos: resources,
+    agentes: agents,
+    interbloqueos: deadlocks,
+    cronologia: timeline,
+  }).map(([name, make]) => [name, make(panels.get(name), board, open)]),
 );
 const drawer = new Drawer(document.getElementById("drawer"), board, (name) => focusOn(name));
 const beyond = new Beyond(part(root, "beyond"), board, open);
@@ -111,6 +115,10 @@ function tick() {
 }
 
 root.addEventListener("click", (event) => {
+  if (event.target.closest("[data-clear]")) {
+    search.value = "";
+    address.set({ q: "", filtro: "" });
+  }
   const link = event.target.closest("a[data-view]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();

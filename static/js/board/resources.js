@@ -2,17 +2,17 @@
 
 import "../elements/countdown.js";
 import { serverNow } from "../lib/clock.js";
-import { shorten } from "../lib/did.js";
 import { h, icon, part } from "../lib/dom.js";
-import { data, duration, number, t } from "../lib/text.js";
+import { data, number, t } from "../lib/text.js";
 import { List } from "./list.js";
-import { put } from "./sparkline.js";
+import { moved, put, seconds, short } from "./words.js";
 
 const LAST = "\uffff";
 const limits = data("limits");
 
 const oldest = ({ queue }) => queue.reduce((since, wait) => (wait.since < since ? wait.since : since), LAST);
-const ends = ({ holders }) => holders.reduce((last, { expiresAt }) => (expiresAt > last ? expiresAt : last), "");
+const ends = ({ holders }) =>
+  holders.reduce((last, { expiresAt }) => (expiresAt > last ? expiresAt : last), "");
 
 /** What each order sorts by; times are texts of one length, which sort as they do. */
 const RANKS = {
@@ -42,6 +42,7 @@ export function resources(root, board, open) {
     all: () => board.picture.sections.keys(),
     find: (name) => board.picture.sections.get(name),
     rank,
+    sought: () => Boolean(board.words || address.filtro),
     create,
     update: (row, name) => update(row, name, board.picture.sections.get(name)),
   });
@@ -63,13 +64,18 @@ const mentions = ({ resource, holders, queue }, words) =>
   holders.some(({ holder }) => holder.toLowerCase().includes(words)) ||
   queue.some(({ actorDid }) => actorDid.toLowerCase().includes(words));
 
-const cell = (name, ...children) => h("div", { role: "cell", class: `cell-${name}`, "data-part": name }, ...children);
+const cell = (name, ...children) =>
+  h("div", { role: "cell", class: `cell-${name}`, "data-part": name }, ...children);
 
 function create() {
   return h(
     "div",
     { role: "row", class: "list-row is-resource" },
-    cell("name", h("button", { type: "button", class: "cell-open", "data-opens": "" }, h("code")), h("span", { class: "quiet" })),
+    cell(
+      "name",
+      h("button", { type: "button", class: "cell-open", "data-opens": "" }, h("code")),
+      h("span", { class: "quiet" }),
+    ),
     cell("token", h("span", { class: "staff" })),
     cell("holder", h("span", { class: "who-did" }), h("span", { class: "quiet" })),
     h(
@@ -90,7 +96,7 @@ function update(row, name, section = { resource: name, holders: [], queue: [] })
     ...queue.map(({ actorDid, offeredUntil }) => `${actorDid} ${offeredUntil ?? ""}`),
   ].join("|");
   const since = oldest(section);
-  put(part(row, "oldest"), since === LAST ? "" : ago(serverNow() - Date.parse(since)));
+  put(part(row, "oldest"), since === LAST ? "" : seconds(serverNow() - Date.parse(since)));
   if (row.shape === shape) return;
   const passed = row.shape !== undefined && row.token !== undefined && holders.length > 0;
   row.shape = shape;
@@ -98,13 +104,13 @@ function update(row, name, section = { resource: name, holders: [], queue: [] })
   drawQueue(part(row, "queue"), queue);
 }
 
-/** Whole seconds, and from a minute on what they amount to. */
-const ago = (ms) => (ms < 60_000 ? `${number(Math.max(0, Math.floor(ms / 1000)))} s` : duration(ms));
-
 function drawHolders(row, name, section, passed) {
   const { holders, queue } = section;
   const offered = !holders.length && queue.find(({ offeredUntil }) => offeredUntil);
-  const lease = holders.reduce((last, one) => (last && last.fencingToken > one.fencingToken ? last : one), null);
+  const lease = holders.reduce(
+    (last, one) => (last && last.fencingToken > one.fencingToken ? last : one),
+    null,
+  );
   const [button, mode] = part(row, "name").children;
   put(button.firstChild, name);
   button.title = name;
@@ -119,7 +125,12 @@ function drawHolders(row, name, section, passed) {
   put(did, who ? short(who) : t("board_free"));
   did.title = who;
   put(more, holders.length > 1 ? t("bd_and_more", { n: number(holders.length - 1) }) : "");
-  drawCountdown(row, lease ? ends(section) : offered?.offeredUntil, lease ? limits.leaseTtlMs : limits.offerMs, lease);
+  drawCountdown(
+    row,
+    lease ? ends(section) : offered?.offeredUntil,
+    lease ? limits.leaseTtlMs : limits.offerMs,
+    lease,
+  );
   // A lease that passes on moves; one that is renewed does not.
   if (passed && lease && row.token !== lease.fencingToken) moved(staff);
   row.token = lease?.fencingToken ?? null;
@@ -146,15 +157,12 @@ function drawQueue(host, queue) {
     h(
       "span",
       { class: "trains", "aria-hidden": "true" },
-      queue.slice(0, limits.queueLimit).map(({ mode, offeredUntil }) => h("i", { class: `${mode === "shared" ? "is-shared" : ""} ${offeredUntil ? "is-offered" : ""}`.trim() })),
+      queue.slice(0, limits.queueLimit).map(({ mode, offeredUntil }) =>
+        h("i", {
+          class: `${mode === "shared" ? "is-shared" : ""} ${offeredUntil ? "is-offered" : ""}`.trim(),
+        }),
+      ),
     ),
     h("span", {}, t("bd_in_queue", { n: queue.length, count: number(queue.length) })),
   );
-}
-
-export const short = (did) => shorten(did.replace(/^did:(key|web):/, ""), 18, 6);
-
-export function moved(element) {
-  element.classList.remove("has-moved");
-  requestAnimationFrame(() => element.classList.add("has-moved"));
 }

@@ -34,36 +34,37 @@ export class Rows {
     this.draw();
   }
 
-  /** Draws the rows in sight. Nothing is measured before something is written, so that it costs one layout. */
+  /** Draws the rows in sight. All is measured before anything is written, so that it costs one layout. */
   draw() {
     if (!this.host.getClientRects().length) return;
     if (!this.#height) this.#measure();
     const { top } = this.host.getBoundingClientRect();
-    const first = Math.max(0, Math.floor(-top / this.#height) - SPARE);
+    const sight = Math.max(0, Math.floor(-top / this.#height));
+    const first = Math.max(0, sight - SPARE);
     const last = Math.min(this.#keys.length, Math.ceil((innerHeight - top) / this.#height) + SPARE);
     this.host.style.height = `${this.#keys.length * this.#height}px`;
     this.host.parentElement.setAttribute("aria-rowcount", this.#keys.length + 1);
-    const seen = new Set();
-    for (let at = first; at < last; at += 1) this.#place(this.#keys[at], at, seen);
+    const seen = new Set(this.#keys.slice(first, last));
     for (const [key, row] of this.#rows) {
       // What has the focus stays, wherever it is.
-      if (seen.has(key)) continue;
-      if (row.contains(document.activeElement) && this.#keys.includes(key)) continue;
+      if (seen.has(key) || (row.contains(document.activeElement) && this.#keys.includes(key))) continue;
       row.remove();
       this.#rows.delete(key);
     }
-    if (!this.#rows.has(this.#current)) this.#mark(this.#keys[Math.min(this.#keys.length - 1, first + SPARE)] ?? null);
+    let place = this.host.firstElementChild;
+    for (let at = first; at < last; at += 1) place = this.#place(this.#keys[at], at, place);
+    if (!this.#rows.has(this.#current))
+      this.#mark(this.#keys[Math.min(this.#keys.length - 1, sight)] ?? null);
   }
 
-  #place(key, at, seen) {
-    seen.add(key);
+  /** Has the row for a key before `place`, in the order of reading; what comes after it. */
+  #place(key, at, place) {
     let row = this.#rows.get(key);
     if (!row) {
       row = this.create();
       row.dataset.key = key;
       row.querySelector("[data-opens]").tabIndex = key === this.#current ? 0 : -1;
       this.#rows.set(key, row);
-      this.host.append(row);
     }
     if (row.at !== at) {
       row.at = at;
@@ -71,6 +72,11 @@ export class Rows {
       row.setAttribute("aria-rowindex", at + 2);
     }
     this.update(row, key);
+    if (row === place) return row.nextElementSibling;
+    const focused = row.contains(document.activeElement) && document.activeElement;
+    this.host.insertBefore(row, place);
+    if (focused) focused.focus({ preventScroll: true });
+    return place;
   }
 
   #measure() {
@@ -99,7 +105,14 @@ export class Rows {
   #key(event) {
     const { length } = this.#keys;
     const at = this.#keys.indexOf(event.target.closest("[data-key]")?.dataset.key);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + PAGE, PageUp: at - PAGE, Home: 0, End: length - 1 }[event.key];
+    const to = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      PageDown: at + PAGE,
+      PageUp: at - PAGE,
+      Home: 0,
+      End: length - 1,
+    }[event.key];
     if (at < 0 || to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     this.focus(this.#keys[Math.max(0, Math.min(length - 1, to))]);

@@ -18,7 +18,8 @@ export class Runs {
       const section = picture.sections.get(resource) ?? { holders: [], queue: [] };
       const tokens = new Set(section.holders.map(({ fencingToken }) => fencingToken));
       const queued = new Set(section.queue.map(({ actorDid }) => actorDid));
-      for (const run of runs) if (!run.to && !tokens.has(run.token)) Object.assign(run, { to: now, end: "unseen" });
+      for (const run of runs)
+        if (!run.to && !tokens.has(run.token)) Object.assign(run, { to: now, end: "unseen" });
       for (const wait of waits) if (!wait.to && !queued.has(wait.did)) wait.to = now;
     }
   }
@@ -45,7 +46,8 @@ export class Runs {
       lane = { resource, runs: [], waits: [], marks: [], at };
       const { holders, queue } = picture.sections.get(resource) ?? { holders: [], queue: [] };
       for (const held of holders) open(lane, held, held.holder);
-      for (const { actorDid, since } of queue) lane.waits.push({ did: actorDid, from: Date.parse(since), to: null });
+      for (const { actorDid, since } of queue)
+        lane.waits.push({ did: actorDid, from: Date.parse(since), to: null });
     }
     lane.at = at;
     // The one that was heard of last is the last to be let go.
@@ -69,7 +71,8 @@ export class Runs {
         Object.assign(open(lane, event, did), { to: at, end: event.event });
         break;
       case "queued":
-        if (!lane.waits.some((wait) => wait.did === did && !wait.to)) lane.waits.push({ did, from: at, to: null });
+        if (!lane.waits.some((wait) => wait.did === did && !wait.to))
+          lane.waits.push({ did, from: at, to: null });
         break;
       case "withdrawn":
       case "lapsed":
@@ -89,7 +92,8 @@ function open(lane, { fencingToken: token, acquiredAt }, did) {
   let run = lane.runs.find((one) => one.token === token && one.did === did);
   if (!run) {
     run = { token, did, from: Date.parse(acquiredAt), to: null, end: null };
-    for (const other of lane.runs) if (other.did === did && !other.to) Object.assign(other, { to: run.from, end: "replaced" });
+    for (const other of lane.runs)
+      if (other.did === did && !other.to) Object.assign(other, { to: run.from, end: "replaced" });
     lane.runs.push(run);
   }
   return run;

@@ -1,6 +1,7 @@
 // A line of what happened in the last two minutes, and the same in words.
 
 import { number, t } from "../lib/text.js";
+import { put } from "./words.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [120, 28];
@@ -35,11 +36,11 @@ export class Sparkline {
     this.dot.setAttribute("cy", y(last));
     put(this.now, number(last));
     const mean = known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : 0;
-    const said = { most: number(Math.max(0, ...known)), mean: number(mean, 1), seconds: number(known.length) };
+    const said = {
+      most: number(Math.max(0, ...known)),
+      mean: number(mean, 1),
+      seconds: number(known.length),
+    };
     put(this.twin, t(`bd_spark_${this.kind}`, said));
   }
-}
-
-export function put(element, words) {
-  if (element.textContent !== words) element.textContent = words;
 }

@@ -1,11 +1,13 @@
-// Nothing moves under a pointer: tells when somebody points at a list, or is in it with the keyboard. Whoever has gone
-// away and left the pointer there does not hold it for ever.
+// Nothing moves under a pointer: tells when somebody points at a list, or is in it with the keyboard. Whoever has
+// gone away and left the pointer there does not hold it for ever.
 
 const IDLE_MS = 60_000;
 const TOUCHED_MS = 4000;
+// The way from a list to the button beside it.
+const WAY_MS = 800;
 
-/** Calls `held(true)` and `held(false)`. */
-export function still(host, held) {
+/** Calls `held(true)` and `held(false)`. @param {HTMLElement[]} hosts which hold together */
+export function still(hosts, held) {
   let [over, inside, now, timer] = [false, false, false, null];
 
   function settle() {
@@ -15,39 +17,39 @@ export function still(host, held) {
     held(holds);
   }
 
-  function begin(ms) {
+  function later(ms, then) {
     clearTimeout(timer);
-    timer = setTimeout(end, ms);
+    timer = setTimeout(() => {
+      then();
+      settle();
+    }, ms);
     settle();
   }
 
-  function end() {
-    over = inside = false;
-    settle();
+  const gone = () => (over = inside = false);
+
+  function pointed({ pointerType }) {
+    over = true;
+    later(pointerType === "touch" ? TOUCHED_MS : IDLE_MS, gone);
   }
 
-  for (const move of ["pointerenter", "pointermove", "pointerdown"]) {
-    host.addEventListener(
-      move,
-      ({ pointerType }) => {
-        over = true;
-        begin(pointerType === "touch" ? TOUCHED_MS : IDLE_MS);
-      },
-      { passive: true },
-    );
+  function left({ pointerType }) {
+    if (pointerType !== "touch") later(WAY_MS, () => (over = false));
   }
-  host.addEventListener("pointerleave", ({ pointerType }) => {
-    if (pointerType === "touch") return;
-    over = false;
-    settle();
-  });
-  host.addEventListener("focusin", ({ target }) => {
-    inside = target.matches(":focus-visible");
-    begin(IDLE_MS);
-  });
-  host.addEventListener("keydown", () => begin(IDLE_MS));
-  host.addEventListener("focusout", ({ relatedTarget }) => {
-    inside = host.contains(relatedTarget);
-    settle();
-  });
+
+  for (const host of hosts) {
+    for (const move of ["pointerenter", "pointermove", "pointerdown"]) {
+      host.addEventListener(move, pointed, { passive: true });
+    }
+    host.addEventListener("pointerleave", left);
+    host.addEventListener("focusin", ({ target }) => {
+      inside = target.matches(":focus-visible");
+      later(IDLE_MS, gone);
+    });
+    host.addEventListener("keydown", () => later(IDLE_MS, gone));
+    host.addEventListener("focusout", ({ relatedTarget }) => {
+      inside = hosts.some((one) => one.contains(relatedTarget));
+      settle();
+    });
+  }
 }

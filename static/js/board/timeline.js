@@ -5,9 +5,8 @@ import { h, icon, part } from "../lib/dom.js";
 import { clockTime, number, t } from "../lib/text.js";
 import { Graphic } from "./graphic.js";
 import { List } from "./list.js";
-import { short } from "./resources.js";
 import { Runs } from "./runs.js";
-import { put } from "./sparkline.js";
+import { put, short } from "./words.js";
 
 const SIGNS = {
   granted: ["staff", ""],
@@ -39,7 +38,11 @@ export function timeline(root, board, open) {
   const list = new List(root, {
     all: () => log.events.map(({ id }) => id),
     find: (id) => log.find(id),
-    rank: (event) => ((FILTERS[address.filtro] ?? FILTERS[""])(event) && mentions(event, board.words) ? [-Number(event.id)] : null),
+    rank: (event) =>
+      (FILTERS[address.filtro] ?? FILTERS[""])(event) && mentions(event, board.words)
+        ? [-Number(event.id)]
+        : null,
+    sought: () => Boolean(board.words || address.filtro),
     create,
     update: (row, id) => update(row, log.find(id)),
   });
@@ -77,7 +80,11 @@ function create() {
     { role: "row", class: "list-row is-event" },
     h("div", { role: "cell", class: "cell-at" }, h("time")),
     h("div", { role: "cell", class: "cell-what" }),
-    h("div", { role: "cell", class: "cell-name" }, h("button", { type: "button", class: "cell-open", "data-opens": "" }, h("code"))),
+    h(
+      "div",
+      { role: "cell", class: "cell-name" },
+      h("button", { type: "button", class: "cell-open", "data-opens": "" }, h("code")),
+    ),
     h("div", { role: "cell", class: "cell-holder" }, h("span", { class: "who-did" })),
     h("div", { role: "cell", class: "cell-detail" }),
   );
@@ -100,7 +107,13 @@ function update(row, event) {
 function details({ event, fencingToken, trust, holder, outage }) {
   if (event === "deadlock") return t("bd_held_by", { holder: short(holder) });
   const words = fencingToken ? [t("token", { token: number(fencingToken) })] : [];
-  if (trust?.delta) words.push(t("bd_trust_moves", { delta: `${trust.delta < 0 ? "−" : "+"}${number(Math.abs(trust.delta), 1)}`, score: number(trust.score, 1) }));
+  if (trust?.delta)
+    words.push(
+      t("bd_trust_moves", {
+        delta: `${trust.delta < 0 ? "−" : "+"}${number(Math.abs(trust.delta), 1)}`,
+        score: number(trust.score, 1),
+      }),
+    );
   if (outage) words.push(t("bd_outage"));
   return words.join(" · ");
 }

@@ -42,7 +42,7 @@ function upgrades({ holders, queue }, did) {
 export function chain(picture, did, most = 8) {
   const links = [];
   const seen = new Set();
-  for (let at = did; at && !seen.has(at) && links.length < most; ) {
+  for (let at = did; at && !seen.has(at) && links.length < most;) {
     seen.add(at);
     const [wait] = picture.agents.get(at)?.waits.values() ?? [];
     if (!wait) break;

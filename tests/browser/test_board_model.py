@@ -1,0 +1,202 @@
+"""The board's scripts that need no page: its model agrees with the one in Python, its order with a sort."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from coordination import wire
+from tests.live.board import Board
+
+pytestmark = pytest.mark.browser
+Visit = Callable[..., Page]
+Json = dict[str, Any]
+
+BEGIN_MS = 1_800_000_000_000
+AGENTS = [f"did:example:{name}" for name in ("ana", "bea", "cid", "dan")]
+RESOURCES = ["lock:a", "lock:b", "doc:c"]
+KINDS = ("granted", "renewed", "released", "expired", "queued", "withdrawn", "lapsed", "offered", "deadlock")
+
+MODEL = """async (messages) => {
+  const { Picture } = await import("/static/js/lib/picture.js");
+  let picture = null;
+  for (const message of messages) {
+    if (message.type === "snapshot") picture = new Picture(message);
+    else picture.hear(message);
+  }
+  const queue = [...picture.sections.values()].flatMap(({ queue }) =>
+    queue.map((wait, place) => ({ ...wait, position: place + 1, waitMs: Math.min(800, 25 * 2 ** place) })));
+  const agents = [...picture.agents.values()];
+  const known = agents.filter(({ trust }) => trust !== null);
+  const trust = Object.fromEntries(known.map(({ did, trust }) => [did, trust]));
+  const held = agents.flatMap(({ did, holds }) => [...holds.keys()].map((name) => [name, did]));
+  const waited = agents.flatMap(({ did, waits }) => [...waits.keys()].map((name) => [name, did]));
+  const { holders, deadlocks, counters } = picture;
+  return { holders, queue, deadlocks, trust, counters, held, waited };
+}"""
+
+ORDER = """async ({ begin, changes }) => {
+  const { Order } = await import("/static/js/board/order.js");
+  const things = new Map(begin);
+  const order = new Order((key) => things.get(key), (value) => (value < 0 ? null : [value]));
+  order.begin(things.keys());
+  const seen = [];
+  for (const { hold, set } of changes) {
+    for (const [key, value] of set) value === null ? things.delete(key) : things.set(key, value);
+    if (hold !== order.held) order.hold(hold);
+    order.change(set.map(([key]) => key));
+    seen.push({ keys: order.keys, pending: order.pending });
+  }
+  return seen;
+}"""
+
+WHY = """async ([section, did, now]) => {
+  const { why } = await import("/static/js/board/why.js");
+  return why(section, did, now, { leaseTtlMs: 30000, offerMs: 2000 });
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, served: Any) -> Any:
+    """A page of the site, to import its modules in."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{served.url}/docs/mcp/")
+    yield page
+    context.close()
+
+
+def at(ms: int) -> str:
+    return wire.instant(BEGIN_MS + ms)
+
+
+def event(chance: random.Random, ms: int) -> Json:
+    """Anything: what the authority would tell, and what comes again or too late."""
+    said: Json = {
+        "event": chance.choice(KINDS),
+        "resource": chance.choice(RESOURCES),
+        "actorDid": chance.choice(AGENTS),
+        "mode": chance.choice(["shared", "exclusive"]),
+        "at": at(ms),
+        "until": at(ms + 2000),
+        "fencingToken": ms,
+        "acquiredAt": at(ms),
+        "expiresAt": at(ms + 30_000),
+    }
+    if said["event"] in ("released", "expired"):
+        said["trust"] = {"score": chance.choice([40.0, 50.5]), "delta": 0.5}
+    return said
+
+
+def messages(seed: int) -> list[Json]:
+    """A snapshot, events, and another snapshot now and then."""
+    chance = random.Random(seed)
+    told: list[Json] = []
+    for seq in range(1, 120):
+        if chance.random() < 0.03 or seq == 1:
+            body: Json = {"type": "snapshot", "trust": {AGENTS[0]: {"score": 51.0}}, **picture(chance, seq)}
+        else:
+            body = {
+                "type": "events",
+                "events": [event(chance, seq * 100 + n) for n in range(chance.randrange(6))],
+            }
+            if chance.random() < 0.2:
+                body["deadlocks"] = [{"agents": AGENTS[:2], "resources": RESOURCES[:2], "at": at(seq)}]
+        told.append({"seq": seq, **body})
+    return told
+
+
+def picture(chance: random.Random, seq: int) -> Json:
+    """Holders and waiters as a snapshot has them, each agent at one place at most."""
+    who = chance.sample(AGENTS, 3)
+    held = {"fencingToken": seq, "mode": "exclusive", "acquiredAt": at(seq), "expiresAt": at(seq + 30_000)}
+    wait = {"resource": RESOURCES[0], "mode": "exclusive", "position": 1, "waitMs": 25, "since": at(seq)}
+    return {
+        "holders": [{"resource": name, "holder": who[0], **held} for name in RESOURCES[:2]],
+        "queue": [{**wait, "actorDid": who[1]}, {**wait, "actorDid": who[2], "offeredUntil": at(seq + 9)}],
+        "deadlocks": [],
+    }
+
+
+def by_name(told: list[Json], who: str) -> list[Json]:
+    """In an order that both models can be compared in; each queue as it stands."""
+    return sorted(told, key=lambda said: (said["resource"], said.get("position", 0), said[who]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_model_makes_of_messages_what_the_one_in_python_does(page: Page, seed: int) -> None:
+    told = messages(seed)
+    board = Board()
+    for message in told:
+        board.hear(message)
+    made = page.evaluate(MODEL, told)
+    assert by_name(made["holders"], "holder") == by_name(list(board.holders.values()), "holder")
+    assert by_name(made["queue"], "actorDid") == board.queue()
+    assert made["deadlocks"] == board.deadlocks
+    assert made["trust"] == board.trust
+    assert sorted(map(tuple, made["held"])) == sorted(board.holders)
+    assert sorted(map(tuple, made["waited"])) == sorted(board.queues)
+    names = {name for name, _ in (*board.holders, *board.queues)}
+    assert made["counters"] == {
+        "resources": len(names),
+        "holders": len(board.holders),
+        "waiters": len(board.queues),
+        "deadlocks": len(board.deadlocks),
+    }
+
+
+def test_the_order_is_a_sort_and_stands_still_while_it_is_held(page: Page) -> None:
+    chance = random.Random(7)
+    things = {f"k{number:02d}": chance.randrange(-2, 9) for number in range(40)}
+    begin, changes, expected = list(things.items()), [], []
+    shown: list[str] = []
+    for step in range(200):
+        hold = step % 10 > 4
+        moved = {f"k{chance.randrange(50):02d}": chance.choice([None, *range(-2, 9)]) for _ in range(3)}
+        for key, value in moved.items():
+            if value is None:
+                things.pop(key, None)
+            else:
+                things[key] = value
+        if not hold:
+            shown = sorted(
+                (key for key, value in things.items() if value >= 0), key=lambda key: (things[key], key)
+            )
+        changes.append({"hold": hold, "set": list(moved.items())})
+        expected.append(list(shown))
+    seen = page.evaluate(ORDER, {"begin": begin, "changes": changes})
+    assert [step["keys"] for step in seen] == expected
+    assert all(not step["pending"] for step, change in zip(seen, changes, strict=True) if not change["hold"])
+    assert any(step["pending"] for step in seen)
+
+
+def lease(did: str, ends: int, mode: str = "exclusive") -> Json:
+    return {"holder": did, "mode": mode, "fencingToken": 1, "expiresAt": at(ends)}
+
+
+def wait(did: str, mode: str = "exclusive", **more: Any) -> Json:
+    return {"actorDid": did, "mode": mode, **more}
+
+
+@pytest.mark.parametrize(
+    ("holders", "queue", "latest"),
+    [
+        ([lease("a", 9_000)], [wait("me")], 9_000),
+        # The one ahead may take as long as it may to claim, and then hold.
+        ([lease("a", 9_000)], [wait("b"), wait("me")], 41_000),
+        # Readers ahead of a reader are not in its way; a writer ahead is.
+        ([lease("a", 9_000)], [wait("b", "shared"), wait("me", "shared")], 9_000),
+        ([lease("a", 9_000, "shared")], [wait("b"), wait("me", "shared")], 41_000),
+        # It has been offered the resource, or the one ahead has.
+        ([], [wait("me", offeredUntil=at(2_000))], 0),
+        ([], [wait("b", offeredUntil=at(1_500)), wait("me")], 31_500),
+        # A reader that wants to write waits for other readers, not for the writer its own lease holds back.
+        ([lease("me", 9_000, "shared")], [wait("b"), wait("me")], 0),
+        ([lease("me", 9_000, "shared"), lease("c", 8_000, "shared")], [wait("me")], 8_000),
+    ],
+)
+def test_until_when_at_the_latest(page: Page, holders: list[Json], queue: list[Json], latest: int) -> None:
+    section = {"holders": holders, "queue": queue}
+    assert page.evaluate(WHY, [section, "me", BEGIN_MS])["until"] == BEGIN_MS + latest

@@ -1,0 +1,240 @@
+"""The live board's page: what happens is seen on it, whatever happens to it."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.membership import asked
+from tests.browser.panel import ANA, BEA, CID, Panel, Team, seen_after_ms
+from tests.browser.test_pages import violations
+from tests.server import ServerProcess
+
+pytestmark = pytest.mark.browser
+Visit = Callable[..., Page]
+LOST = ("WebSocket connection", "net::ERR_CONNECTION_REFUSED", "status of 503")
+
+
+@pytest.fixture
+def board(visit: Visit) -> Callable[..., Panel]:
+    """`board(team, query="", …)`: a browser of its own on the board, watched like every page."""
+
+    def open_board(team: Team, query: str = "", **context: object) -> Panel:
+        page = visit("/llms.txt", origin=team.server.url, **context)
+        page.context.add_cookies([team.cookie])
+        return Panel(page, team.url + query)
+
+    return open_board
+
+
+@pytest.fixture(scope="module")
+def quick(served: ServerProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server whose leases and offers are over soon."""
+    import shutil
+
+    data_dir = tmp_path_factory.mktemp("quick") / "data"
+    shutil.copytree(served.data_dir, data_dir, ignore=shutil.ignore_patterns("*.lock", "*-wal", "*-shm"))
+    server = ServerProcess(data_dir, {"INTRAMEDIAL_LEASE_TTL_MS": "2500", "INTRAMEDIAL_OFFER_MS": "4000"})
+    yield server.start()
+    server.kill()
+
+
+def test_two_boards_see_a_grant_its_end_and_the_next_and_a_server_that_was_away(
+    board: Callable[..., Panel], quick: ServerProcess
+) -> None:
+    team = Team(quick)
+    boards = [board(team, expect=LOST), board(team, expect=LOST)]
+    times = [seen_after_ms(boards, team, f"lock:{number}") for number in range(3)]
+    # A machine that does something else as well has all the same shown one of three in time.
+    assert [min(times_of) < 300 for times_of in zip(*times, strict=True)] == [True, True], times
+
+    team.take("lock:next")
+    team.wait("lock:next", BEA)
+    rows = [panel.row("lock:next") for panel in boards]
+    for row in rows:
+        expect(row).to_contain_text("testigo 1")
+        expect(row).to_contain_text("1 en cola")
+    for row in rows:
+        expect(row.get_by_role("timer")).to_contain_text("0,")
+    for row in rows:
+        expect(row).to_contain_text("ofrecido")
+        expect(row).to_contain_text("agents.example:bea")
+    assert team.take("lock:next", BEA) == 2
+    for panel in boards:
+        expect(panel.row("lock:next")).to_contain_text("testigo 2")
+
+    quick.kill()
+    for panel in boards:
+        expect(panel.chip).to_contain_text("Reconectando · datos de hace")
+        expect(panel.root).to_have_attribute("data-stale-data", "")
+    quick.start()
+    team.take("lock:after", CID)
+    for panel in boards:
+        expect(panel.chip).to_have_text("En vivo", timeout=40_000)
+        expect(panel.row("lock:next")).to_have_count(0)
+        expect(panel.root).not_to_have_attribute("data-stale-data", "")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(360, "dark"), (1600, "light")])
+def test_a_deadlock_is_drawn_and_goes_when_its_cause_goes(
+    board: Callable[..., Panel], served: ServerProcess, width: int, theme: str
+) -> None:
+    team = Team(served)
+    panel = board(team, "?vista=interbloqueos", color_scheme=theme, viewport={"width": width, "height": 900})
+    expect(panel.view).to_contain_text("Nadie se cierra el paso")
+    team.deadlock("lock:a", "lock:<img src=x onerror=alert(1)>")
+    drawing = panel.view.get_by_role("img", name="El círculo que se habría cerrado, de 2 agentes")
+    expect(drawing).to_be_visible()
+    expect(drawing.locator(".is-refused")).to_have_count(1)
+    expect(drawing.locator(".is-held")).to_have_count(2)
+    # Its twin in words.
+    panel.view.get_by_text("El círculo de 2, en palabras").click()
+    twin = panel.view.locator("ol li")
+    expect(twin).to_have_count(2)
+    expect(twin.nth(0)).to_contain_text("agents.example:bea")
+    expect(twin.nth(0)).to_contain_text("esperaría lock:a, que tiene")
+    expect(twin.nth(1)).to_contain_text("espera lock:<img src=x onerror=alert(1)>, que tiene")
+    assert violations(panel.page) == []
+    assert panel.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
+
+    team.ask("release", "lock:a", ANA)
+    expect(drawing).to_have_count(0)
+    expect(panel.view).to_contain_text("Deshechos")
+    expect(panel.view).to_contain_text("lo devuelve")
+    for view in ("Recursos", "Agentes", "Cronología"):
+        panel.choose(view)
+        expect(panel.view.get_by_role("row").nth(1)).to_be_visible()
+        assert violations(panel.page) == []
+        assert panel.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
+
+
+def test_a_resource_from_close_up_by_keyboard_alone(
+    board: Callable[..., Panel], served: ServerProcess
+) -> None:
+    team = Team(served)
+    name = "lock:<b>uno</b>"
+    team.take(name, ANA)
+    team.wait(name, BEA)
+    team.wait(name, CID)
+    team.take("lock:zz", ANA)
+    panel = board(team)
+    page = panel.page
+
+    page.get_by_role("combobox", name="Ordenar por").focus()
+    page.keyboard.press("Tab")
+    expect(panel.row(name).get_by_role("button")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(panel.row("lock:zz").get_by_role("button")).to_be_focused()
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    expect(panel.drawer.get_by_role("heading", level=2)).to_have_text(name)
+    assert "recurso=lock%3A%3Cb%3E" in page.url
+    expect(panel.drawer).to_contain_text("Si nadie renueva, se le ofrece como muy tarde a las")
+    expect(panel.drawer).to_contain_text("Lo tiene did:web:agents.example:ana con el testigo 1")
+    panel.drawer.get_by_role("combobox", name="Agente en espera").select_option(CID)
+    expect(panel.drawer).to_contain_text("Delante está did:web:agents.example:bea")
+    expect(panel.drawer.get_by_role("link", name="Todos sus recibos")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(panel.drawer).to_have_count(0)
+    expect(panel.row(name).get_by_role("button")).to_be_focused()
+    page.go_back()
+    assert "recurso" not in page.url
+
+    # An owner ends the lease: the name typed, a reason given.
+    panel.row(name).get_by_role("button").click()
+    panel.drawer.get_by_text("Terminar a la fuerza").click()
+    panel.drawer.get_by_label("Nombre del recurso").fill(name)
+    panel.drawer.get_by_label("Motivo").fill("se ha quedado colgado")
+    panel.drawer.get_by_role("button", name="Terminar la concesión").click()
+    expect(page.get_by_text("Concesión terminada")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel.row(name)).to_contain_text("ofrecido")
+
+
+def test_nothing_moves_under_the_pointer_and_filters_live_in_the_address(
+    board: Callable[..., Panel], served: ServerProcess
+) -> None:
+    team = Team(served)
+    for name in ("lock:a", "lock:b", "doc:c"):
+        team.take(name)
+    panel = board(team, "?orden=nombre")
+    names = panel.view.locator(".list-rows code")
+    expect(names).to_have_text(["doc:c", "lock:a", "lock:b"])
+    expect(panel.changes).to_be_hidden()
+    panel.row("lock:a").hover()
+    team.take("doc:0")
+    team.ask("release", "lock:b")
+    expect(panel.changes).to_have_text("2 cambios")
+    expect(names).to_have_text(["doc:c", "lock:a", "lock:b"])
+    expect(panel.row("lock:b")).to_contain_text("Libre")
+    panel.changes.click()
+    expect(names).to_have_text(["doc:0", "doc:c", "lock:a"])
+
+    panel.page.get_by_label("Buscar").fill("doc:")
+    expect(names).to_have_text(["doc:0", "doc:c"])
+    expect(panel.page).to_have_url(team.url + "?q=doc%3A&orden=nombre")
+    panel.page.get_by_label("Buscar").fill("lock:b")
+    expect(panel.view).to_contain_text("Fuera de la lista")
+    expect(panel.view).to_contain_text("libre; último testigo, 1")
+    panel.page.get_by_role("button", name="Quitar los filtros").click()
+    expect(names).to_have_count(3)
+    panel.choose("Agentes")
+    expect(panel.page).to_have_url(team.url + "?vista=agentes")
+    panel.page.go_back()
+    expect(names).to_have_count(3)
+
+
+def test_a_hidden_tab_stands_still_and_is_right_when_it_is_seen(
+    board: Callable[..., Panel], served: ServerProcess
+) -> None:
+    team = Team(served)
+    team.take("lock:before")
+    panel = board(team)
+    expect(panel.row("lock:before")).to_be_visible()
+    panel.hide(True)
+    expect(panel.chip).to_have_text("En pausa")
+    team.take("lock:meanwhile")
+    panel.page.wait_for_timeout(800)
+    expect(panel.row("lock:meanwhile")).to_have_count(0)
+    panel.hide(False)
+    expect(panel.row("lock:meanwhile")).to_be_visible()
+    expect(panel.chip).to_have_text("En vivo")
+
+
+def test_who_has_to_go_is_told_so(board: Callable[..., Panel], served: ServerProcess) -> None:
+    team = Team(served, role="viewer")
+    team.take("lock:a")
+    removed = board(team)
+    asked(served, remove=team.user)
+    expect(removed.root).to_contain_text("Ya no eres miembro de este espacio", timeout=8000)
+    expect(removed.row("lock:a")).to_be_visible()
+
+    team = Team(served, role="viewer")
+    ended = board(team)
+    asked(served, log_out=team.cookie["value"])
+    expect(ended.root).to_contain_text("Tu sesión ha terminado", timeout=8000)
+    ended.page.get_by_role("link", name="Inicia sesión").click()
+    assert ended.page.url.endswith(f"/acceso/?next=/espacios/{team.workspace}/panel/")
+
+
+def test_without_scripts_there_is_a_table_and_in_english_english(
+    browser: Browser, board: Callable[..., Panel], served: ServerProcess
+) -> None:
+    team = Team(served, role="viewer")
+    empty = board(team)
+    expect(empty.view).to_contain_text("Nadie tiene nada ahora mismo")
+    expect(empty.view.get_by_role("link", name="Python").first).to_be_visible()
+    team.take("lock:<i>a</i>")
+    team.wait("lock:<i>a</i>", BEA)
+    context = browser.new_context(locale="en", java_script_enabled=False)
+    context.add_cookies([team.cookie])
+    page = context.new_page()
+    page.goto(team.url.replace("/espacios/", "/en/espacios/"))
+    expect(page.get_by_text("Without JavaScript this board does not move")).to_be_visible()
+    row = page.get_by_role("row").nth(1)
+    expect(row).to_contain_text("lock:<i>a</i>")
+    page.get_by_role("link", name="lock:<i>a</i>").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("lock:<i>a</i>")
+    expect(page.get_by_text("by force")).to_have_count(0)
+    context.close()
