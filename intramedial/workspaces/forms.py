@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -21,6 +22,11 @@ ROLES = [
     (Role.MEMBER, _("miembro: además maneja claves y registra agentes")),
     (Role.OWNER, _("propietario: además maneja personas, ajustes y auditoría")),
 ]
+
+
+def sent(request: HttpRequest) -> QueryDict | None:
+    """What was sent, however little it is; None for a form that is opened."""
+    return request.POST if request.method == "POST" else None
 
 
 class WorkspaceForm(OnceForm):

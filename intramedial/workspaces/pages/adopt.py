@@ -24,7 +24,7 @@ def adopt(request: HttpRequest) -> HttpResponse:
     POST, from that script: JSON, either `path`, where to go, and `workspace`, or `errors` by field (422).
     """
     purpose = f"adopt {request.user.pk}"
-    form = forms.AdoptForm(request.POST or None, purpose=purpose, initial={"name": _("Mi prueba")})
+    form = forms.AdoptForm(forms.sent(request), purpose=purpose, initial={"name": _("Mi prueba")})
     if request.method != "POST":
         context = {
             "form": form,

@@ -34,7 +34,7 @@ def api_keys(request: HttpRequest, membership: Membership) -> HttpResponse:
         return _for_viewers(request, membership)
     workspace = membership.workspace
     purpose = f"key {request.user.pk} {workspace.public_id}"
-    form = forms.KeyForm(request.POST or None, purpose=purpose)
+    form = forms.KeyForm(forms.sent(request), purpose=purpose)
     if request.method == "POST" and form.is_valid():
         try:
             return _shown(request, membership, _make(request, workspace, form))
@@ -49,7 +49,7 @@ def api_keys(request: HttpRequest, membership: Membership) -> HttpResponse:
 def rotate(request: HttpRequest, membership: Membership, prefix: str) -> HttpResponse:
     """Replace a key: the new one is good at once, the old one for a while longer."""
     key = _key(membership, prefix)
-    form = forms.RotateForm(request.POST or None, purpose=f"rotate {request.user.pk} {prefix}")
+    form = forms.RotateForm(forms.sent(request), purpose=f"rotate {request.user.pk} {prefix}")
     if request.method == "POST" and form.is_valid():
         try:
             return _shown(request, membership, _rotate(request, key, form), replaces=key)

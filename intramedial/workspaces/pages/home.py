@@ -18,7 +18,7 @@ from intramedial.workspaces.models import Membership, Workspace
 @access.person_page
 def workspaces(request: HttpRequest) -> HttpResponse:
     """The workspaces of who asks, with their role in each, and the form that makes one more."""
-    form = forms.WorkspaceForm(request.POST or None, purpose=f"workspace {request.user.pk}")
+    form = forms.WorkspaceForm(forms.sent(request), purpose=f"workspace {request.user.pk}")
     if request.method == "POST" and form.is_valid():
         try:
             return redirect("workspace", _create(request, form))

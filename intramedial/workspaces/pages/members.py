@@ -35,7 +35,7 @@ def members(request: HttpRequest, membership: Membership) -> HttpResponse:
         raise PermissionDenied
     workspace = membership.workspace
     purpose = f"invite {request.user.pk} {workspace.public_id}"
-    form = forms.InvitationForm(request.POST or None, workspace=workspace, purpose=purpose)
+    form = forms.InvitationForm(forms.sent(request), workspace=workspace, purpose=purpose)
     link = email = ""
     if request.method == "POST" and form.is_valid():
         try:
@@ -69,7 +69,7 @@ def member(request: HttpRequest, membership: Membership, person: int) -> HttpRes
     found = workspace.memberships.select_related("user").filter(pk=person).first()
     if found is None:
         raise Http404("no such member of this workspace")
-    form = forms.RoleForm(request.POST or None, initial={"role": found.role})
+    form = forms.RoleForm(forms.sent(request), initial={"role": found.role})
     error = ""
     if request.method == "POST":
         try:

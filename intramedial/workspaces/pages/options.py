@@ -35,14 +35,12 @@ def settings_page(request: HttpRequest, membership: Membership) -> HttpResponse:
 
 
 @require_http_methods(ASKS)
-@access.workspace_page()
+@access.workspace_page(Role.OWNER)
 @password_again
 def hand_over(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Make another member the owner in one's own place."""
     workspace = membership.workspace
-    if not access.at_least(membership, Role.OWNER):
-        raise PermissionDenied
-    form = forms.HandOverForm(request.POST or None, membership=membership)
+    form = forms.HandOverForm(forms.sent(request), membership=membership)
     if request.method == "POST" and form.is_valid():
         to = form.cleaned_data["to"]
         with transaction.atomic():
@@ -66,7 +64,7 @@ def hand_over(request: HttpRequest, membership: Membership) -> HttpResponse:
 def delete(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Delete the workspace, once its name is typed."""
     workspace = membership.workspace
-    form = forms.DeleteForm(request.POST or None, workspace=workspace)
+    form = forms.DeleteForm(forms.sent(request), workspace=workspace)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
             record.act(request, "workspace.deleted", workspace=workspace.public_id, target=workspace.name)

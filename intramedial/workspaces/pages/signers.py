@@ -29,7 +29,7 @@ def signers(request: HttpRequest, membership: Membership) -> HttpResponse:
     workspace = membership.workspace
     if request.method == "POST" and not access.at_least(membership, Role.MEMBER):
         raise PermissionDenied
-    form = forms.SignerForm(request.POST or None)
+    form = forms.SignerForm(forms.sent(request))
     if request.method == "POST" and form.is_valid() and _register(request, membership, form):
         return redirect("signers", workspace.public_id)
     context = {
