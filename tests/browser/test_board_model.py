@@ -47,7 +47,7 @@ ORDER = """async ({ begin, changes }) => {
     for (const [key, value] of set) value === null ? things.delete(key) : things.set(key, value);
     if (hold !== order.held) order.hold(hold);
     order.change(set.map(([key]) => key));
-    seen.push({ keys: order.keys, pending: order.pending });
+    seen.push({ keys: [...order.keys], pending: order.pending });
   }
   return seen;
 }"""

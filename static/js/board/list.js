@@ -42,7 +42,7 @@ export class List {
 
   /** These have changed; null for all. */
   note(keys) {
-    if (keys === null) this.again();
+    if (keys === null || this.root.hidden) this.again();
     else if (!this.#stale) this.order.change(keys);
   }
 

@@ -1,13 +1,15 @@
 // Things in an order that is kept up as they change, and kept still while somebody points at it: what would have
 // moved is counted, and put right at the end. Pure.
 
+/** More changes than this at once are sorted anew. */
+const MANY = 1000;
+
 /**
  * `find(key)`: the thing, or undefined once it is gone; `rank(thing)`: a list of texts and numbers to sort by, null to
  * leave it out. Equal ranks stand in the order of their keys.
  */
 export class Order {
   keys = [];
-  #slots = [];
   #ranks = new Map();
   #pending = new Set();
   #held = false;
@@ -30,20 +32,21 @@ export class Order {
   begin(keys) {
     this.#pending.clear();
     this.#ranks.clear();
-    const slots = [];
+    const ranked = [];
     for (const key of keys) {
       const rank = this.#rankOf(key);
       if (!rank) continue;
       this.#ranks.set(key, rank);
-      slots.push({ key, rank });
+      ranked.push({ key, rank });
     }
-    this.#take(slots.sort(compare));
+    ranked.sort((one, other) => compare(one.rank, one.key, other.rank, other.key));
+    this.keys = ranked.map(({ key }) => key);
   }
 
   /** Takes note that these things have changed. */
   change(keys) {
     for (const key of keys) {
-      const [before, after] = [this.#ranks.get(key), this.#rankOf(key)];
+      const [before, after] = [this.#ranks.get(key) ?? null, this.#rankOf(key)];
       if (same(before, after)) this.#pending.delete(key);
       else this.#pending.add(key);
     }
@@ -57,20 +60,23 @@ export class Order {
 
   /** Puts everything where it belongs. */
   settle() {
-    if (!this.#pending.size) return;
-    const moved = [];
+    if (this.#pending.size > MANY) {
+      this.begin(new Set([...this.keys, ...this.#pending]));
+      return;
+    }
     for (const key of this.#pending) {
-      const rank = this.#rankOf(key);
-      if (rank) {
-        this.#ranks.set(key, rank);
-        moved.push({ key, rank });
+      const before = this.#ranks.get(key);
+      if (before) this.keys.splice(this.#place(key, before), 1);
+      const after = this.#rankOf(key);
+      // Its rank goes with its place: those that are looked at to find a place must have theirs.
+      if (after) {
+        this.#ranks.set(key, after);
+        this.keys.splice(this.#place(key, after), 0, key);
       } else {
         this.#ranks.delete(key);
       }
     }
-    const stay = this.#slots.filter(({ key }) => !this.#pending.has(key));
     this.#pending.clear();
-    this.#take(merged(stay, moved.sort(compare)));
   }
 
   #rankOf(key) {
@@ -78,29 +84,25 @@ export class Order {
     return thing === undefined ? null : this.rank(thing);
   }
 
-  #take(slots) {
-    this.#slots = slots;
-    this.keys = slots.map(({ key }) => key);
+  /** Where a key with that rank stands, or would. */
+  #place(key, rank) {
+    let [low, high] = [0, this.keys.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const other = this.keys[middle];
+      if (other !== key && compare(this.#ranks.get(other), other, rank, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 
-function compare(one, other) {
-  for (let at = 0; at < one.rank.length; at += 1) {
-    if (one.rank[at] !== other.rank[at]) return one.rank[at] < other.rank[at] ? -1 : 1;
+function compare(rank, key, otherRank, otherKey) {
+  for (let at = 0; at < rank.length; at += 1) {
+    if (rank[at] !== otherRank[at]) return rank[at] < otherRank[at] ? -1 : 1;
   }
-  return one.key < other.key ? -1 : 1;
+  return key < otherKey ? -1 : 1;
 }
 
 const same = (one, other) =>
   one === other || Boolean(one && other && one.every((part, at) => part === other[at]));
-
-function merged(stay, moved) {
-  if (!moved.length) return stay;
-  const all = [];
-  let next = 0;
-  for (const slot of stay) {
-    while (next < moved.length && compare(moved[next], slot) < 0) all.push(moved[next++]);
-    all.push(slot);
-  }
-  return all.concat(moved.slice(next));
-}
