@@ -36,7 +36,6 @@ SAID = {
     "account/messages/logged_out.txt": _("Has salido."),
     "mfa/messages/totp_activated.txt": _("Verificación en dos pasos activada."),
     "mfa/messages/totp_deactivated.txt": _("Verificación en dos pasos quitada."),
-    "mfa/messages/recovery_codes_generated.txt": _("Códigos de recuperación nuevos."),
 }
 """What allauth's messages say here; the others are not worth a word."""
 

@@ -13,7 +13,8 @@ from django.contrib.auth.password_validation import password_validators_help_tex
 from django.db import IntegrityError, transaction
 from django.forms.utils import ErrorDict
 from django.http import HttpRequest, HttpResponse
-from django.utils.functional import Promise
+from django.template.loader import render_to_string
+from django.utils.functional import Promise, lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -52,8 +53,14 @@ def password_field(label: str | Promise, autocomplete: str, help_text: str | Pro
 
 def beta_field() -> forms.CharField:
     """The beta password: nobody's own, so it shows while it is copied from a mail."""
-    widget = forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"})
-    return forms.CharField(label=_("Contraseña de la beta"), max_length=200, widget=widget)
+    return forms.CharField(
+        label=_("Contraseña de la beta"),
+        max_length=200,
+        help_text=lazy(render_to_string, str)("account/beta-help.html"),
+        widget=forms.TextInput(
+            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+    )
 
 
 class Gated(forms.Form):
@@ -79,6 +86,11 @@ class Gated(forms.Form):
     def closed(self) -> bool:
         """Whether the beta password, which stands first among the fields, was not right."""
         return self.admission is None
+
+    def visible_fields(self) -> list[Any]:
+        """In the order in which they stand on the page, where the beta password comes last."""
+        first, *others = super().visible_fields()
+        return [*others, first]
 
     def clean_beta_password(self) -> str:
         """The gate."""

@@ -50,6 +50,18 @@ def sign_up(page: Page, beta: str, email: str) -> None:
     page.get_by_role("button", name="Registrarse").click()
 
 
+def end_account(page: Page, email: str) -> None:
+    """The end: the password again, the address typed."""
+    page.get_by_label("Tu contraseña").fill(PASSWORD)
+    page.get_by_role("button", name="Seguir").click()
+    page.get_by_label("Escribe la dirección de la cuenta").fill("otra@example.com")
+    page.get_by_role("button", name="Borrar mi cuenta").click()
+    expect(page.get_by_text("No es la dirección de esta cuenta.")).to_be_visible()
+    fine(page)
+    page.get_by_label("Escribe la dirección de la cuenta").fill(email)
+    page.get_by_role("button", name="Borrar mi cuenta").click()
+
+
 def test_from_asking_for_access_to_the_end_of_the_account(visit: Visit, served: ServerProcess) -> None:
     email = f"ana-{secrets.token_hex(4)}@example.com"
     page = visit("/")
@@ -76,6 +88,9 @@ def test_from_asking_for_access_to_the_end_of_the_account(visit: Visit, served: 
     press_to(page, "Cuenta")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Salir")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Salir")).to_be_hidden()
+    page.keyboard.press("Enter")
     press_to(page, "Tu cuenta")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Tu cuenta")).to_be_visible()
@@ -109,15 +124,7 @@ def test_from_asking_for_access_to_the_end_of_the_account(visit: Visit, served: 
     page.get_by_label("Código").fill(recovery)
     page.get_by_role("button", name="Entrar").click()
 
-    # The end: the password again, the address typed.
-    page.get_by_label("Tu contraseña").fill(PASSWORD)
-    page.get_by_role("button", name="Seguir").click()
-    page.get_by_label("Escribe la dirección de la cuenta").fill("otra@example.com")
-    page.get_by_role("button", name="Borrar mi cuenta").click()
-    expect(page.get_by_text("No es la dirección de esta cuenta.")).to_be_visible()
-    fine(page)
-    page.get_by_label("Escribe la dirección de la cuenta").fill(email)
-    page.get_by_role("button", name="Borrar mi cuenta").click()
+    end_account(page, email)
     expect(page).to_have_url(f"{served.url}/")
 
 

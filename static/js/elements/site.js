@@ -1,6 +1,6 @@
 // Behaviour that every page has: the theme switch and the copy buttons.
 
-import { h, icon } from "../lib/dom.js";
+import { copied, h, icon } from "../lib/dom.js";
 
 const THEMES = ["auto", "light", "dark"];
 
@@ -34,8 +34,9 @@ class CopyButton extends HTMLElement {
       icon("copy"),
     );
     this.button.addEventListener("click", async () => {
-      const text = this.dataset.copy ?? this.parentElement.querySelector("pre").textContent;
-      await navigator.clipboard?.writeText(text);
+      const code = this.parentElement.querySelector("pre");
+      // What the page may not copy is chosen at least, for Ctrl+C.
+      if (!(await copied(this.dataset.copy ?? code.textContent))) return code && getSelection().selectAllChildren(code);
       this.#show("done", done);
       setTimeout(() => this.#show("copy", label), 1500);
     });
@@ -56,3 +57,16 @@ for (const link of document.querySelectorAll("a[hreflang]")) {
 
 customElements.define("theme-switch", ThemeSwitch);
 customElements.define("copy-button", CopyButton);
+
+// A menu that opens over the page closes again: with Escape, or when one goes elsewhere.
+const menu = document.querySelector(".account-menu");
+menu?.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !menu.open) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+for (const kind of ["click", "focusin"]) {
+  document.addEventListener(kind, (event) => {
+    if (menu?.open && !menu.contains(event.target)) menu.open = false;
+  });
+}
