@@ -75,12 +75,12 @@ def search(request: HttpRequest, membership: Membership) -> JsonResponse:
     try:
         beginning = normal_name(request.GET.get("prefijo", "").strip())
     except ValueError:
-        return _answer(resources=[])
+        return JsonResponse({"resources": []})
     try:
         found = async_to_sync(queries.search)(membership.workspace.public_id, beginning)
     except StorageFault:
         return JsonResponse({"resources": []}, status=503)
-    return _answer(resources=found)
+    return JsonResponse({"resources": found})
 
 
 @require_safe
@@ -97,7 +97,7 @@ def conduct(request: HttpRequest, membership: Membership) -> JsonResponse:
         ]
     except StorageFault:
         return JsonResponse({"agents": []}, status=503)
-    return _answer(agents=agents)
+    return JsonResponse({"agents": agents})
 
 
 def _moves(workspace: str, did: str) -> list[dict[str, Any]]:
@@ -113,12 +113,6 @@ def _is_did(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _answer(**members: Any) -> JsonResponse:
-    answer = JsonResponse(members)
-    answer["Cache-Control"] = "no-store"
-    return answer
 
 
 def _sections(workspace: str) -> list[dict[str, Any]] | None:
