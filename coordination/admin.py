@@ -22,6 +22,7 @@ from coordination import models
 from coordination.force import ForceForm, NotForced, force_release, held
 from intramedial.admin_search import IndexedAdmin, Way
 from intramedial.admin_site import RecordAdmin
+from intramedial.templatetags.dids import brief
 
 OF_RESOURCES = (
     Way(("workspace",), ("workspace", "name")),
@@ -52,12 +53,22 @@ OF_TRUST = (
 )
 
 
-def instant(field: str, heading: str) -> Callable[[Model], datetime | None]:
-    """A column that shows an instant kept in milliseconds since the Unix epoch."""
+def instant(field: str, heading: str) -> Callable[[Model], str | None]:
+    """A column that shows an instant kept in milliseconds since the Unix epoch, to the second, in UTC."""
 
-    def column(row: Model) -> datetime | None:
+    def column(row: Model) -> str | None:
         value = getattr(row, field)
-        return None if value is None else datetime.fromtimestamp(value / 1000, UTC)
+        return None if value is None else f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+
+    return admin.display(column, description=heading)
+
+
+def named(field: str, heading: str) -> Callable[[Model], SafeString]:
+    """A column that shows a DID shortened in the middle; the whole is its tooltip."""
+
+    def column(row: Model) -> SafeString:
+        whole = getattr(row, field)
+        return format_html('<bdi title="{}">{}</bdi>', whole, brief(whole))
 
     return admin.display(column, description=heading)
 
@@ -87,7 +98,7 @@ class LeaseAdmin(IndexedAdmin):
     list_display = (
         "resource",
         "workspace",
-        "agent",
+        named("agent", "agente"),
         "mode",
         "token",
         instant("acquired_at", "concedido"),
@@ -107,7 +118,7 @@ class LeaseAdmin(IndexedAdmin):
         """Whether they may end leases: Django's permission to delete them."""
         return request.user.has_perm("coordination.delete_leaserow")
 
-    @admin.display(description="")
+    @admin.display(description="por la fuerza")
     def end(self, row: models.LeaseRow) -> SafeString:
         """To the page that ends it."""
         query = urlencode({"espacio": row.workspace, "recurso": row.resource, "agente": row.agent})
@@ -160,7 +171,7 @@ class WaitAdmin(IndexedAdmin):
     list_display = (
         "resource",
         "workspace",
-        "agent",
+        named("agent", "agente"),
         "mode",
         instant("since", "desde"),
         instant("asked_at", "preguntó"),
@@ -173,7 +184,14 @@ class WaitAdmin(IndexedAdmin):
 class RefusalAdmin(IndexedAdmin):
     """Deadlocks refused and remembered."""
 
-    list_display = ("resource", "workspace", "agent", "holder", "mode", instant("at", "cuándo"))
+    list_display = (
+        "resource",
+        "workspace",
+        named("agent", "agente"),
+        named("holder", "titular"),
+        "mode",
+        instant("at", "cuándo"),
+    )
     ways = OF_REFUSALS
 
 
@@ -191,7 +209,7 @@ class TrustMoveAdmin(IndexedAdmin):
     """What moved an agent's trust."""
 
     list_display = (
-        "agent",
+        named("agent", "agente"),
         "workspace",
         tenths("delta", "cambio"),
         tenths("score", "queda en"),

@@ -81,7 +81,7 @@ class IndexedAdmin(RecordAdmin):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.search_help_text = f"Valores enteros: {', o '.join(map(str, self.ways))}."
+        self.search_help_text = f"Se busca el valor entero: {' · '.join(map(str, self.ways))}"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """The list that knows its order."""
@@ -104,7 +104,7 @@ class IndexedAdmin(RecordAdmin):
         if not given:
             return queryset, False
         if self.way(search_term) is None:
-            self.message_user(request, f"Así no se puede buscar. {self.search_help_text}", messages.WARNING)
+            self.message_user(request, f"Así no se puede buscar. {self.search_help_text}.", messages.WARNING)
             return queryset.none(), False
         return queryset.filter(
             **{self.fields_of.get(kind, kind): text for kind, text in given.items()}

@@ -1,13 +1,15 @@
 """The admin's site, Intramedial's name on it, in Spanish; and what the admins of its models share."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.admin import AdminSite, ModelAdmin, ShowFacets
+from django.contrib.admin.widgets import AdminSplitDateTime
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import DateTimeField, Model, QuerySet
+from django.forms import SplitDateTimeField
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -18,6 +20,25 @@ from intramedial.audit import record
 AT_MOST = 1_000
 """Rows of a list that can be paged through: whoever looks for one further on searches for it."""
 
+ORDER = ("accounts", "workspaces", "coordination", "ledger", "audit")
+# Of other people's applications, which do not say it in Spanish, or say it as ours do.
+NAMES = {
+    "account": "Direcciones",
+    "auth": "Permisos",
+    "mfa": "Segundo factor",
+    "Authenticator": "Segundos factores",
+    "LeaseRow": "Concesiones",
+}
+
+
+class SplitDateTime(AdminSplitDateTime):
+    """A date and a time, each with a name."""
+
+    def __init__(self, attrs: Any = None) -> None:
+        super().__init__(attrs)
+        for widget, name in zip(self.widgets, ("Fecha", "Hora"), strict=True):
+            widget.attrs["aria-label"] = name
+
 
 class Site(AdminSite):
     """The one admin site, at /admin/."""
@@ -26,6 +47,16 @@ class Site(AdminSite):
     site_header = "Intramedial · administración"
     index_title = "Qué hay"
     site_url = "/"
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[dict[str, Any]]:
+        """What there is, the most used first, and all of it in Spanish."""
+        found: list[dict[str, Any]] = super().get_app_list(request, app_label)
+        for app in found:
+            app["name"] = NAMES.get(app["app_label"], app["name"])
+            for model in app["models"]:
+                model["name"] = NAMES.get(model["object_name"], model["name"])
+        place = {label: at for at, label in enumerate(ORDER)}
+        return sorted(found, key=lambda app: place.get(app["app_label"], len(ORDER)))
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """By the same door as everybody, beta password and all. 403 for who is in and is not of the staff."""
@@ -58,6 +89,10 @@ class FirstRows(Paginator):
 
 class AuditedAdmin(ModelAdmin):
     """What is added, changed and deleted here stands in the audit log, in the same transaction."""
+
+    formfield_overrides: ClassVar[Any] = {
+        DateTimeField: {"form_class": SplitDateTimeField, "widget": SplitDateTime}
+    }
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         """Note it."""

@@ -10,6 +10,11 @@ from intramedial.audit.models import Entry
 class EntryAdmin(IndexedAdmin):
     """Who did what, the latest first."""
 
-    list_display = ("at", "action", "target", "workspace", "actor", "address", "detail")
+    list_display = ("when", "action", "target", "workspace", "actor", "address", "detail")
     order = ("-pk",)
     ways = (Way(("workspace",), ("workspace", "-at")),)
+
+    @admin.display(description="cuándo")
+    def when(self, entry: Entry) -> str:
+        """To the second, in UTC."""
+        return f"{entry.at:%Y-%m-%d %H:%M:%S}"

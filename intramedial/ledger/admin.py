@@ -6,6 +6,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from intramedial.admin_search import IndexedAdmin, Way
 from intramedial.ledger.checks import check
@@ -13,6 +15,7 @@ from intramedial.ledger.models import Entry
 from intramedial.pretty_json import pretty
 from intramedial.receipts import signing
 from intramedial.receipts.reading import claims_of, resource_of
+from intramedial.templatetags.dids import brief
 
 AT_ONCE = 50
 
@@ -21,7 +24,7 @@ AT_ONCE = 50
 class EntryAdmin(IndexedAdmin):
     """The log's entries, the latest first."""
 
-    list_display = ("index", "receipt_id", "workspace", "outcome", "agent", "resource", "appended_at")
+    list_display = ("index", "receipt_id", "workspace", "outcome", "agent", "resource", "at")
     list_display_links = ("index", "receipt_id")
     fields = ("index", "receipt_id", "workspace", "appended_at", "says", "leaf")
     readonly_fields = ("says",)
@@ -37,14 +40,20 @@ class EntryAdmin(IndexedAdmin):
         return str(claims_of(entry.leaf).get("outcome", ""))
 
     @admin.display(description="agente")
-    def agent(self, entry: Entry) -> str:
+    def agent(self, entry: Entry) -> SafeString:
         """Who asked, or whose lease ended."""
-        return str(claims_of(entry.leaf).get("sub", ""))
+        did = str(claims_of(entry.leaf).get("sub", ""))
+        return format_html('<bdi title="{}">{}</bdi>', did, brief(did))
 
     @admin.display(description="recurso")
     def resource(self, entry: Entry) -> str:
         """What it was about."""
         return resource_of(claims_of(entry.leaf))
+
+    @admin.display(description="anotado")
+    def at(self, entry: Entry) -> str:
+        """When it was appended, to the second, in UTC."""
+        return f"{entry.appended_at:%Y-%m-%d %H:%M:%S}"
 
     @admin.display(description="lo que dice")
     def says(self, entry: Entry) -> str:
