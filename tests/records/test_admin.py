@@ -4,16 +4,19 @@ import re
 from urllib.parse import urlencode
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import Permission
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from coordination.force import held
 from coordination.models import AgentRow, LeaseRow
 from intramedial.accounts import beta
 from intramedial.accounts.models import AccessRequest
+from intramedial.audit import words
 from intramedial.audit.models import Entry
 from intramedial.workspaces import provision
+from intramedial.workspaces.models import ApiKey, Membership, RegisteredAgent, Trial, Workspace
 from tests.people import client_of, person
 from tests.records.conftest import Conduct
 from tests.records.pages import ANA, BEA
@@ -136,3 +139,18 @@ def test_the_audit_log_is_only_looked_at(administrator: Client):
         administrator.post(reverse("admin:audit_entry_delete", args=[entry.pk]), {"post": "yes"}).status_code
         == 403
     )
+
+
+def test_what_an_administrator_can_do_to_a_workspace_has_words():
+    own = {Workspace, Membership, ApiKey, RegisteredAgent, Trial}
+    request = RequestFactory().get("/")
+    request.user = person(is_staff=True, is_superuser=True)
+    for model in own:
+        found = admin.site.get_model_admin(model)
+        may = {
+            "added": found.has_add_permission(request),
+            "changed": found.has_change_permission(request),
+            "deleted": found.has_delete_permission(request),
+        }
+        for what, allowed in may.items():
+            assert (f"admin.{model._meta.model_name}.{what}" in words.ACTIONS) == allowed
