@@ -152,7 +152,13 @@ if _env["REDIS_URL"]:
         "CONFIG": {"hosts": [{"address": _env["REDIS_URL"], "socket_timeout": None}]},
     }
 
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}}
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "cache",
+        "KEY_FUNCTION": "intramedial.accounts.configuration.cache_key",
+    }
+}
 
 AUTH_USER_MODEL = "accounts.User"
 AUTH_PASSWORD_VALIDATORS = [

@@ -2,8 +2,15 @@
 
 from typing import Any
 
+from django.utils.crypto import salted_hmac
+
 MAIL_TIMEOUT_S = 10
 REAUTHENTICATION_S = 300
+
+
+def cache_key(key: str, prefix: str, version: int) -> str:
+    """Under what a value of the cache is kept: a keyed hash, since allauth's keys name addresses."""
+    return salted_hmac("intramedial.cache", f"{version} {key}", algorithm="sha256").hexdigest()
 
 
 def describe(mail: dict[str, Any]) -> dict[str, Any]:

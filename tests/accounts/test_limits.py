@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from intramedial.accounts import tries
-from intramedial.accounts.models import Try, User
+from intramedial.accounts.models import CacheEntry, Try, User
 from tests import people
 from tests.accounts.conftest import Door, errors, new_email
 
@@ -90,10 +90,14 @@ def test_of_many_tries_at_once_no_more_pass_than_there_are():
     assert waits.count(None) == 5
 
 
-def test_addresses_and_accounts_are_kept_as_hashes_alone(beta_secret):
+def test_addresses_and_accounts_are_kept_as_hashes_alone(mail, beta_secret):
     door, email = Door(), new_email()
     door.log_in(beta_secret, email, "wrong")
-    kept = " ".join(Try.objects.values_list("of", flat=True))
+    door.post("/cuenta/contrasena/olvidada/", {"email": email})
+    kept = " ".join(
+        [*Try.objects.values_list("of", flat=True), *CacheEntry.objects.values_list("pk", flat=True)]
+    )
+    assert CacheEntry.objects.exists()
     assert email not in kept
     assert door.defaults["REMOTE_ADDR"] not in kept
 
