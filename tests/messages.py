@@ -115,7 +115,9 @@ def _flags(known: Message | None) -> set[str]:
 def theirs() -> Catalog:
     """The catalogue of what other people's code says."""
     with THEIRS_PO.open("rb") as file:
-        return read_po(file, locale="es")
+        catalog = read_po(file, locale="es")
+    catalog.creation_date = DATE
+    return catalog
 
 
 def compiled(catalog: Catalog) -> bytes:
