@@ -13,6 +13,7 @@ errors, and a peer that is not installed is a row that says so.
     python -m tests.bench --quick      its main rows, in less than a minute
     python -m tests.bench growth       what becomes of us as tables, chains and logs grow
     python -m tests.bench readme       put the last results into the README, as tables and plots
+    python -m tests.bench.admin sqlite the admin's pages over a million leases and ten million receipts
 
 `load` is the client, `contestants` the servers, `workloads` what is said to them, `rounds` takes turns,
 `growth` fills tables first; `report` and `plot` show what was measured.
