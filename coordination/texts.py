@@ -21,6 +21,10 @@ KEY: Texts = {
         "¿Olvidar la clave? No se puede recuperar ni exportar: vive solo en este navegador. "
         "Lo que tenga concedido seguirá su plazo hasta caducar."
     ),
+    "forget_confirm_adopted": _(
+        "¿Olvidar la clave? No se puede recuperar ni exportar: su agente sigue registrado en tu espacio, "
+        "pero nadie podrá firmar con él. El espacio sigue siendo tuyo y podrás empezar otra prueba."
+    ),
     "unable_insecure": _("Esta página no se sirve por HTTPS y el navegador no da claves."),
     "unable_no_ed25519": _("Este navegador no sabe firmar con Ed25519."),
     "key_in_memory": _("este navegador no la puede guardar: dura lo que esta página"),
@@ -65,6 +69,7 @@ EDITOR: Texts = {
 ANSWER: Texts = {
     "compare": _("Comparar con otra"),
     "shared": _("Enlace copiado: lleva la petición, sin tu clave ni tu DID."),
+    "shared_in_address": _("El navegador no deja copiar: el enlace está ahora en la barra de direcciones."),
     "opened_shared": _("Petición compartida: se lanzará con tu propia clave."),
     "clock_slow": _(
         "El reloj de tu equipo va {off} atrasado. Se ha firmado con la hora del servidor; ponlo en hora."
@@ -205,6 +210,9 @@ BOARD: Texts = {
     "live_delayed": _("Con retraso"),
     "live_reconnecting": _("Reconectando · datos de hace {age}"),
     "live_paused": _("En pausa"),
+    "live_ended": _("Sesión terminada"),
+    "live_removed": _("Sin acceso"),
+    "live_missing": _("Sin acceso"),
     "board_empty": _("Nadie tiene nada ahora mismo. Pide un recurso y lo verás aquí, con su cuenta atrás."),
     "board_free": _("Libre"),
     "board_offered": _("Libre, ofrecido al primero de la cola"),

@@ -63,6 +63,27 @@ def test_runs_are_kept_pinned_and_repeated(visit: Visit) -> None:
     expect(lanzar.run(0)).to_contain_text("testigo 1")
 
 
+def test_a_run_is_repeated_by_who_signed_it_and_the_focus_stays(visit: Visit) -> None:
+    lanzar = Kept(visit())
+    holder = lanzar.launch()["lease"]["holder"]
+    lanzar.add_agent()
+    assert lanzar.launch()["reason"] == "lease_held"
+    lanzar.open()
+    again = lanzar.run(1).get_by_role("button", name="Repetir")
+    again.focus()
+    with lanzar.page.expect_response("**/coordination/lease") as waiting:
+        lanzar.page.keyboard.press("Enter")
+    assert waiting.value.json()["lease"]["holder"] == holder
+    expect(lanzar.runs).to_have_count(3)
+    expect(lanzar.run(2).get_by_role("button", name="Repetir")).to_be_focused()
+    lanzar.page.on("dialog", lambda dialog: dialog.accept())
+    lanzar.page.get_by_role("button", name="Olvidar la clave").click()
+    expect(lanzar.key).to_contain_text("Sin clave")
+    with lanzar.page.expect_response("**/coordination/lease") as waiting:
+        lanzar.run(2).get_by_role("button", name="Repetir").click()
+    assert waiting.value.json()["lease"]["holder"] != holder
+
+
 def test_the_last_fifty_are_kept_and_those_that_are_pinned(visit: Visit) -> None:
     lanzar = Kept(visit())
     lanzar.launch()
@@ -124,6 +145,16 @@ def test_a_shared_link_runs_under_the_visitors_own_key(visit: Visit) -> None:
     assert other.launch()["reason"] == "not_held"
     expect(other.key).to_contain_text("34 de 35")
     assert lease["holder"] not in other.text
+
+
+def test_a_link_that_may_not_be_copied_is_in_the_address(visit: Visit) -> None:
+    lanzar = Lanzar(visit())
+    lanzar.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(Error()); }")
+    lanzar.page.get_by_role("button", name="Copiar enlace").click()
+    expect(lanzar.page.get_by_role("status").filter(has_text="en la barra de direcciones")).to_have_count(1)
+    assert "#peticion=" in lanzar.page.url
+    lanzar.page.locator(".code", has=lanzar.page.locator("#way")).locator("copy-button").click()
+    assert lanzar.page.evaluate("getSelection().toString()") != ""
 
 
 @pytest.mark.parametrize("hash_", ["#peticion=", "#peticion=%%%", "#peticion=eyJ9", "#peticion=W10"])

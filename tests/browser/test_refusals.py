@@ -54,8 +54,12 @@ def test_naming_another_agent_is_mended_with_one_click(visit: Visit) -> None:
     lanzar.launch()
     lanzar.write(actorDid="did:web:another.example")
     assert lanzar.launch()["reason"] == "actor_mismatch"
-    lanzar.page.get_by_role("button", name="Poner el DID que firma y lanzar").click()
+    expect(
+        lanzar.page.get_by_role("status").filter(has_text="Cómo arreglarlo: pon en actorDid")
+    ).to_have_count(1)
+    lanzar.page.get_by_role("button", name="Poner el DID que firma y lanzar").press("Enter")
     expect(lanzar.answer).to_contain_text("Renovado")
+    expect(lanzar.page.get_by_role("heading", name="Respuesta", exact=True)).to_be_focused()
 
 
 def test_used_up_calls_offer_the_beta(
@@ -84,6 +88,20 @@ def test_a_server_out_of_reach_is_said_and_tried_again(visit: Visit) -> None:
     reached = True
     lanzar.page.get_by_role("button", name="Lanzar otra vez").click()
     expect(lanzar.answer).to_contain_text("Renovado")
+
+
+def test_a_server_that_does_not_answer_is_waited_for_so_long(visit: Visit) -> None:
+    lanzar = Lanzar(visit())
+    lanzar.page.clock.install()
+    silent = False
+    lanzar.page.route("**/acp/**", lambda route: None if silent else route.continue_())
+    lanzar.launch()
+    silent = True
+    with lanzar.page.expect_request("**/acp/**"):
+        lanzar.page.keyboard.press("Control+Enter")
+    lanzar.page.clock.fast_forward(20_000)
+    expect(lanzar.answer).to_contain_text("No se ha podido llegar al servidor.")
+    expect(lanzar.page.locator('[data-part="launch"]')).to_be_enabled()
 
 
 def test_a_clock_an_hour_slow_still_signs(visit: Visit) -> None:

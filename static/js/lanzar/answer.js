@@ -81,7 +81,7 @@ export class AnswerView {
       answer?.body && raw(answer),
     );
     this.#putReceipt(null);
-    return `${what} ${t(`problem_${known}_mend`, values)}`;
+    return `${what} ${t("mend")} ${t(`problem_${known}_mend`, values)}`;
   }
 
   #further() {
@@ -90,13 +90,23 @@ export class AnswerView {
   }
 
   #putReceipt(view) {
-    this.receipt.hidden = !view;
-    this.receipt.replaceChildren(...(view ?? []));
+    this.#keepingFocus(() => {
+      this.receipt.hidden = !view;
+      this.receipt.replaceChildren(...(view ?? []));
+    });
+  }
+
+  /** What was pressed, as to mend a refusal, may be gone with what is replaced: then the focus is on the title. */
+  #keepingFocus(replace) {
+    const { activeElement } = document;
+    const lost = this.root.contains(activeElement) || this.receipt.contains(activeElement);
+    replace();
+    if (lost && !activeElement.isConnected) this.root.querySelector("#answer-title").focus({ preventScroll: true });
   }
 
   #put(...children) {
     this.root.removeAttribute("aria-busy");
-    this.body.replaceChildren(...children.filter(Boolean));
+    this.#keepingFocus(() => this.body.replaceChildren(...children.filter(Boolean)));
     this.#bringIntoView();
   }
 

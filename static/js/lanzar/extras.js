@@ -1,9 +1,10 @@
 // What Lanzar has besides launching: the history, links to a request, help. Each is fetched when it is first used.
 
-import { part } from "../lib/dom.js";
+import { copied, part } from "../lib/dom.js";
 import { furnish } from "../lib/parts.js";
 import { number, t } from "../lib/text.js";
 import { History } from "./history.js";
+import { PLACEHOLDER } from "./operations.js";
 import { link, opened } from "./share.js";
 import { onShortcut } from "./shortcuts.js";
 
@@ -11,16 +12,20 @@ export class Extras {
   history = new History();
   #view = null;
 
-  /** @param {{form, trial, launch: () => void, announce: (words: string) => void}} page */
-  constructor(root, { form, trial, launch, announce }) {
-    Object.assign(this, { root, form, launch });
+  /** @param {{form, trial, signers, launch: () => void, announce: (words: string) => void}} page */
+  constructor(root, { form, trial, signers, launch, announce }) {
+    Object.assign(this, { root, form, signers, launch });
     this.section = part(root, "history");
     this.section.addEventListener("toggle", () => this.section.open && this.#show());
     this.history.addEventListener("change", () => this.#count());
     this.#count();
     part(root, "share").addEventListener("click", async ({ currentTarget: button }) => {
       const own = trial.identities.map(({ did }) => did);
-      await navigator.clipboard?.writeText(link(form.operation, form.editor.value, own));
+      const address = link(form.operation, form.editor.value, own);
+      if (!(await copied(address))) {
+        history.replaceState(null, "", address);
+        return announce(t("shared_in_address"));
+      }
       announce(t("shared"));
       const words = button.textContent;
       button.textContent = t("copied");
@@ -62,8 +67,10 @@ export class Extras {
   async #show() {
     const [{ HistoryView }] = await Promise.all([import("./history-view.js"), furnish("history")]);
     this.#view ??= new HistoryView(part(this.root, "history-body"), this.history, {
-      again: ({ operation, text }) => {
-        this.form.openText(operation, text, "");
+      again: ({ operation, text, by }) => {
+        // Whoever signed it signs it again; for a key that is gone the one that there is.
+        const known = this.signers.chooseDid(by);
+        this.form.openText(operation, known ? text : text.replaceAll(by, PLACEHOLDER), "");
         this.launch();
       },
     });

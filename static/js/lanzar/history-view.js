@@ -36,8 +36,21 @@ export class HistoryView {
     this.#chosen = this.#chosen.filter((id) => known.has(id));
     this.clear.hidden = !entries.some(({ pinned }) => !pinned);
     const ordered = [...entries.filter(({ pinned }) => pinned), ...entries.filter(({ pinned }) => !pinned)];
+    const focus = this.#focus();
     this.list.replaceChildren(...ordered.map((entry) => this.#row(entry)));
+    focus?.();
     this.#compare();
+  }
+
+  /** Puts the focus back where it is now, if that is in the list. */
+  #focus() {
+    const row = this.list.contains(document.activeElement) && document.activeElement.closest("li");
+    if (!row) return null;
+    const place = [...row.querySelectorAll("input, button")].indexOf(document.activeElement);
+    return () => {
+      const same = [...this.list.children].find(({ dataset }) => dataset.run === row.dataset.run);
+      same?.querySelectorAll("input, button")[place]?.focus({ preventScroll: true });
+    };
   }
 
   #row(entry) {

@@ -5,7 +5,7 @@ const KEY = "lanzar";
 const MOST = 50;
 
 /** @typedef {{id: string, at: number, pinned: boolean, operation: string, text: string, status: number, title: string,
- *   body: object, times: object}} Entry */
+ *   by: string, body: object, times: object}} Entry */
 
 /** Fires `change`. Where there is no storage it lasts as long as the page. */
 export class History extends EventTarget {

@@ -32,6 +32,12 @@ export class Signers {
     return true;
   }
 
+  /** Lets the agent of this DID sign; false if it is none of this trial. */
+  chooseDid(did) {
+    const index = this.trial.identities.findIndex((identity) => identity.did === did);
+    return index >= 0 && this.choose(letter(index));
+  }
+
   /** "Agente A" for an agent of this trial, else an empty text; `form` may name another text than a label's. */
   nameOf(did, form = "agent_name") {
     const index = this.trial.identities.findIndex((identity) => identity.did === did);

@@ -29,6 +29,16 @@ export function icon(name, className = "") {
 /** The element marked `data-part="name"` inside `root`. */
 export const part = (root, name) => root.querySelector(`[data-part="${name}"]`);
 
+/** Whether `text` is in the clipboard now: a page that is not served safely, or is not let, has none. */
+export async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Brings `container` in line with `items`, in order. Elements of items that stay are kept, and so is the focus. */
 export function keyed(container, items, key, create, update) {
   const old = new Map([...container.children].map((element) => [element.dataset.key, element]));

@@ -6,6 +6,9 @@ import { sign } from "./signing.js";
 /** The server could not be reached at all. */
 export class Unreachable extends Error {}
 
+/** After this long without an answer there will be none. */
+const ANSWER_MS = 20_000;
+
 /** Between two clocks that differ by more than this, a signature may look too old or too new. */
 const CLOCK_OFF_MS = 25_000;
 
@@ -35,15 +38,23 @@ async function insisting(ask) {
   return first.body?.reason === "bad_signature" && first.clockWasOff ? ask() : first;
 }
 
-const whole = async (...asked) => read(await open(...asked));
+async function whole(...asked) {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), ANSWER_MS);
+  try {
+    return await read(await open(...asked, late.signal));
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
-async function open(baseUrl, { method, path, body }, identity) {
+async function open(baseUrl, { method, path, body }, identity, signal) {
   const start = performance.now();
   const assumed = serverNow();
   const signed = await sign({ method, url: baseUrl + path, body }, identity, assumed);
   const sent = performance.now();
   const response = await reaching(
-    fetch(path, { method, headers: signed.headers, body, cache: "no-store", credentials: "omit" }),
+    fetch(path, { method, headers: signed.headers, body, cache: "no-store", credentials: "omit", signal }),
   );
   learn(response.headers.get("date"), { precise: false });
   const off = serverNow() - Date.now();
