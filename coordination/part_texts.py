@@ -21,6 +21,10 @@ SCENARIOS: Texts = {
         "one": _("Cuesta una llamada y no te queda ninguna."),
         "other": _("Cuesta {calls} llamadas y te quedan {left}."),
     },
+    "sc_adopted": _(
+        "Los escenarios se juegan en una prueba, y la tuya es ahora un espacio. Con «Olvidar la clave» "
+        "puedes empezar otra; el espacio sigue siendo tuyo."
+    ),
     "sc_lanes": _("Los agentes"),
     "sc_track": _("El recurso y su cola"),
     "sc_checks": _("Lo que tiene que cumplirse"),
@@ -111,7 +115,7 @@ SCENARIOS: Texts = {
     "sc_cell_told": _("Agente {agent}: vuelve en {wait}"),
     "sc_cell_done": _("Agente {agent}: lo ha devuelto"),
     "problem_unseen": _("La conexión en vivo no lo ha contado a tiempo."),
-    "problem_unseen_mend": _("Comprueba la red y ejecútalo otra vez."),
+    "problem_unseen_mend": _("comprueba la red y ejecútalo otra vez."),
 }
 
 EDITOR: Texts = {

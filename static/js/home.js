@@ -22,7 +22,7 @@ const announce = (words) => (announcer.textContent = words);
 const trial = new Trial(baseUrl);
 const form = new RequestForm(part(root, "request"), baseUrl);
 const signers = new Signers(part(root, "signer"), trial, (did) => form.signAs(did));
-const extras = new Extras(root, { form, trial, launch, announce });
+const extras = new Extras(root, { form, trial, signers, launch, announce });
 new KeyStrip(part(root, "key"), trial, forget);
 
 let fetching = null;
@@ -112,6 +112,10 @@ async function forget() {
 onSample(({ operation, members, agent }) => {
   const known = !agent || signers.choose(agent);
   form.open(operation, members, known ? "" : t("wants_agent", { letter: agent }));
+});
+trial.addEventListener("elsewhere", () => {
+  if (!trial.identities.length) form.signAsNobody();
+  signers.show();
 });
 form.addEventListener("launch", launch);
 document.addEventListener("keydown", (event) => {

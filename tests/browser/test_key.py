@@ -87,6 +87,43 @@ def test_an_expired_trial_is_said_and_begun_anew(visit: Visit, served: ServerPro
     assert holder not in lanzar.text
 
 
+def test_a_trial_adopted_in_another_tab_is_the_workspaces_key_in_this_one(
+    visit: Visit, served: ServerProcess
+) -> None:
+    lanzar = Lanzar(visit())
+    lanzar.launch()
+    other = lanzar.page.context.new_page()
+    other.goto(f"{served.url}/registro/")
+    other.get_by_label("Correo electrónico").fill("adopta@example.com")
+    other.get_by_label("Contraseña", exact=True).fill("un-Tren-verde-77")
+    other.get_by_label("Contraseña de la beta").fill(served.secrets["betaPassword"])
+    other.get_by_role("button", name="Registrarse").click()
+    other.wait_for_url("**/espacios/")
+    other.goto(f"{served.url}/espacios/prueba/")
+    other.get_by_label("Nombre del espacio").fill("Mía")
+    other.get_by_role("button", name="Quedarme con ella").click()
+    other.wait_for_url("**/espacios/ws_*/")
+    for _ in range(2):
+        link = lanzar.key.get_by_role("link", name="de tu espacio, sin límite de llamadas")
+        expect(link).to_have_attribute("href", other.url.removeprefix(served.url))
+        assert lanzar.launch()["lease"]["renewed"] is True
+        expect(lanzar.board).to_contain_text("En vivo")
+        lanzar.page.reload()
+        lanzar = Lanzar(lanzar.page)
+    scenarios = lanzar.page.locator('[data-part="scenarios"]')
+    scenarios.scroll_into_view_if_needed()
+    expect(scenarios).to_contain_text("se juegan en una prueba, y la tuya es ahora un espacio")
+    lanzar.page.context.clear_cookies()
+    lanzar.page.reload()
+    lanzar = Lanzar(lanzar.page)
+    expect(lanzar.board).to_contain_text("Sesión terminada")
+    lanzar.page.on("dialog", lambda dialog: dialog.accept())
+    lanzar.page.get_by_role("button", name="Olvidar la clave").click()
+    assert lanzar.launch()["lease"]["fencingToken"] == 1
+    expect(lanzar.key).to_contain_text("34 de 35")
+    expect(lanzar.board).to_contain_text("En vivo")
+
+
 def test_one_trial_too_many_from_an_address_says_when_to_come_back(
     visit: Visit, live_server_process: Callable[..., ServerProcess]
 ) -> None:

@@ -12,7 +12,7 @@ export class KeyStrip {
     this.words = part(root, "key-words");
     this.forget = part(root, "forget");
     this.about = part(root, "about-key");
-    this.forget.addEventListener("click", () => confirm(t("forget_confirm")) && onForget());
+    this.forget.addEventListener("click", () => confirm(t(trial.adopted ? "forget_confirm_adopted" : "forget_confirm")) && onForget());
     trial.addEventListener("change", () => this.show());
     this.show();
   }
@@ -29,7 +29,10 @@ export class KeyStrip {
     if (state === "unable") return [icon("cross", "is-stop"), ` ${t(`unable_${this.trial.problem}`)}`];
     if (state === "none" || state === "creating") return [t(`key_${state}`)];
     const did = h("short-did", { value: this.trial.identities[0].did });
-    if (state === "adopted") return [t("key_label"), " ", did, " · ", h("strong", {}, t("key_adopted"))];
+    if (state === "adopted") {
+      const workspace = `${this.root.dataset.workspaces}${this.trial.adopted}/`;
+      return [t("key_label"), " ", did, " · ", h("a", { href: workspace }, t("key_adopted"))];
+    }
     const left = h(
       "strong",
       {},

@@ -16,17 +16,27 @@ export class Stage {
    */
   constructor(root, page) {
     Object.assign(this, page);
-    const { adopted } = this.trial;
-    this.live = adopted
-      ? new Live(`/ws/espacios/${adopted}/`)
-      : new Live("/ws/prueba/", () => this.trial.ticket());
+    this.live = new Live("");
+    this.#aim();
+    this.trial.addEventListener("change", () => this.trial.adopted !== this.watched && this.#aim());
     this.answers = new AnswerView(part(root, "answer"), part(root, "receipt"), page.mends);
     this.board = new Board(part(root, "board"), this.live, (did) => this.signers.nameOf(did));
   }
 
+  /** Follows the trial, or the workspace that somebody made of it: in the session of whoever is in. */
+  #aim() {
+    const on = this.live.state !== "off";
+    this.live.stop();
+    this.watched = this.trial.adopted;
+    this.live.path = this.watched ? `/ws/espacios/${this.watched}/` : "/ws/prueba/";
+    this.live.ticket = this.watched ? null : () => this.trial.ticket();
+    if (on) this.live.start();
+  }
+
   /** Shows what came of a launch and keeps it; gives what to announce. */
   async show(answer) {
-    const asked = { operation: this.form.operation, text: this.form.editor.value };
+    const by = this.signers.chosen.did;
+    const asked = { operation: this.form.operation, text: this.form.editor.value, by };
     const { body, signed, status, times } = answer;
     const expected = { issuer: this.baseUrl, kid: body?.receipt?.kid, digest: signed.digest, answer: body };
     const start = performance.now();

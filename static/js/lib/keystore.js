@@ -47,12 +47,21 @@ const settled = (request) =>
     request.onerror = () => reject(request.error);
   });
 
-/** One record under the name `trial`. Where IndexedDB is shut (some private windows) it lives as long as the page. */
-export class KeyStore {
+/**
+ * One record under the name `trial`. Where IndexedDB is shut (some private windows) it lives as long as the page.
+ * Fires `change` when another page of this browser saved or forgot it.
+ */
+export class KeyStore extends EventTarget {
   /** Whether what was saved last will be there on the next visit. */
   kept = true;
   #memory = null;
   #database = null;
+  #others = new BroadcastChannel("keys");
+
+  constructor() {
+    super();
+    this.#others.onmessage = () => this.dispatchEvent(new Event("change"));
+  }
 
   async #store(mode) {
     if (!this.#database) {
@@ -65,7 +74,8 @@ export class KeyStore {
 
   async load() {
     try {
-      return (await settled((await this.#store("readonly")).get("trial"))) ?? this.#memory;
+      const stored = await settled((await this.#store("readonly")).get("trial"));
+      return stored ?? (this.kept ? null : this.#memory);
     } catch {
       return this.#memory;
     }
@@ -77,6 +87,7 @@ export class KeyStore {
       // A function cannot be stored, and so neither can a key that a library signs with.
       await settled((await this.#store("readwrite")).put(record, "trial"));
       this.kept = true;
+      this.#others.postMessage("saved");
     } catch {
       this.kept = false; // In memory; nothing else is lost than the key at the end of the visit.
     }
@@ -86,6 +97,7 @@ export class KeyStore {
     this.#memory = null;
     try {
       await settled((await this.#store("readwrite")).delete("trial"));
+      this.#others.postMessage("forgotten");
     } catch {
       // Nothing was kept.
     }

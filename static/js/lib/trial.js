@@ -16,7 +16,7 @@ export class Refused extends Error {
   }
 }
 
-/** Fires `change` whenever its state or its figures do. */
+/** Fires `change` whenever its state or its figures do, and then `elsewhere` if another page changed them. */
 export class Trial extends EventTarget {
   #store = new KeyStore();
   #record = null;
@@ -26,6 +26,12 @@ export class Trial extends EventTarget {
   constructor(baseUrl) {
     super();
     this.baseUrl = baseUrl;
+    // What another page does with the key, as when the trial is adopted there, must not be undone by this one.
+    this.#store.addEventListener("change", async () => {
+      if (this.#creating) return;
+      await this.load();
+      this.dispatchEvent(new Event("elsewhere"));
+    });
   }
 
   get state() {

@@ -8,6 +8,7 @@ import { clockTime, duration, t } from "../lib/text.js";
 import { agent, Sections } from "./sections.js";
 
 const RECENT = 6;
+const LAMPS = { live: "live", off: "off", ended: "off", removed: "off", missing: "off" };
 
 export class Board {
   #deadlocks = h("div", { class: "deadlocks" });
@@ -53,7 +54,7 @@ export class Board {
   #state() {
     const age = serverNow() - this.live.heardAt;
     const words = t(`live_${this.live.state}`, { age: duration(age) });
-    this.chip.dataset.state = ["live", "off"].includes(this.live.state) ? this.live.state : "reconnecting";
+    this.chip.dataset.state = LAMPS[this.live.state] ?? "reconnecting";
     if (this.chip.textContent !== words) this.chip.textContent = words;
     this.body.toggleAttribute("data-stale", ["reconnecting", "delayed"].includes(this.live.state));
   }

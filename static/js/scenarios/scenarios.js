@@ -48,7 +48,7 @@ class Stage {
 
   #controls() {
     this.main = h("button", { type: "button", class: "button is-main", "data-part": "run", onclick: () => this.#press() });
-    this.next = h("button", { type: "button", class: "button", "data-part": "step", onclick: () => this.player.step() }, t("sc_step"));
+    this.next = h("button", { type: "button", class: "button", "data-part": "step", onclick: () => this.#steps() }, t("sc_step"));
     const speeds = Player.speeds.map((speed) =>
       h("label", {}, h("input", { type: "radio", name: "speed", value: speed, checked: speed === 1 }), h("span", {}, `${speed === 0.5 ? "½" : speed}×`)),
     );
@@ -100,19 +100,26 @@ class Stage {
   #press() {
     if (this.player.busy) return this.player.pause();
     if (["done", "failed"].includes(this.player.state)) this.#prepare();
-    return this.player.run();
+    return this.main.disabled ? null : this.player.run();
+  }
+
+  #steps() {
+    if (this.next.getAttribute("aria-disabled") !== "true") this.player.step();
   }
 
   #draw() {
     const { state, busy } = this.player;
     const { trial } = this.page;
     const begun = trial.identities.length > 0;
-    const short = state === "ready" && begun && trial.callsLeft < this.calls;
+    // Stories are played by agents of a trial: a workspace registers its own, one by one.
+    const adopted = Boolean(trial.adopted);
+    const short = adopted || (state === "ready" && begun && trial.callsLeft < this.calls);
     const word = { ready: "run", paused: "go_on", done: "again", failed: "again" }[state] ?? "pause";
     this.main.replaceChildren(t(`sc_${word}`));
     this.main.disabled = short;
-    this.next.disabled = busy || short || ["done", "failed"].includes(state);
-    this.cost.textContent = t(short ? "sc_too_short" : "sc_cost", { n: this.calls, calls: number(this.calls), left: number(trial.callsLeft) });
+    // Not disabled in truth: it would lose the focus of whoever goes step by step.
+    this.next.setAttribute("aria-disabled", String(busy || short || ["done", "failed"].includes(state)));
+    this.cost.textContent = t(adopted ? "sc_adopted" : short ? "sc_too_short" : "sc_cost", { n: this.calls, calls: number(this.calls), left: number(trial.callsLeft) });
     this.stage.dataset.state = state;
     if (state === "done") this.#say(this.checks.allHold ? "sc_all_hold" : "sc_some_fail", this.checks.allHold);
     if (state === "failed") this.#failed(this.player.error);
@@ -126,8 +133,10 @@ class Stage {
       : error instanceof Unseen ? "unseen"
       : null;
     if (!reason) throw error;
-    const known = has(`problem_${reason}`) ? reason : "unknown";
-    this.status.replaceChildren(icon("cross", "is-stop"), ` ${t(`problem_${known}`)} ${t(`problem_${known}_mend`)}`);
+    const words = has(`problem_${reason}`)
+      ? `${t(`problem_${reason}`)} ${t("mend")} ${t(`problem_${reason}_mend`)}`
+      : `${t("problem_unknown")} (${reason})`;
+    this.status.replaceChildren(icon("cross", "is-stop"), ` ${words}`);
   }
 
   #say(key, ok) {
