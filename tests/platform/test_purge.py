@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Nonce, Trial, TrialAgent
-from tests.server import ServerProcess
+from tests.server import ServerProcess, manage
 
 LEASE = "/api/v1/acp/coordination/lease"
 RELEASE = "/api/v1/acp/coordination/release"
@@ -82,6 +82,43 @@ def test_beside_an_embedded_server_its_tables_are_left_alone(live_server_process
     server = live_server_process()
     found = server.manage("purge", "--unused-days", "0")
     assert (found["resources"] is None) == (server.env["DATABASE_URL"] == "")
+
+
+ROWS = """
+from datetime import timedelta
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+from intramedial.workspaces import provision
+from intramedial.workspaces.models import Nonce, Trial
+now = timezone.now()
+for name, end in (("old", now - timedelta(days=1)), ("new", now + timedelta(days=1))):
+    trial = Trial(did=f"did:example:{name}", calls_limit=35, expires_at=end)
+    trial.workspace = provision.create_workspace(name)
+    trial.save()
+    Nonce.objects.create(key_and_nonce=name, expires_at=end)
+    Session.objects.create(session_key=name, session_data="", expire_date=end)
+"""
+LEFT = """
+import json
+from django.contrib.sessions.models import Session
+from intramedial.workspaces.models import Nonce, Trial
+print(json.dumps([
+    sorted(Trial.objects.exclude(workspace=None).values_list("did", flat=True)),
+    sorted(Nonce.objects.values_list("key_and_nonce", flat=True)),
+    sorted(Session.objects.values_list("session_key", flat=True)),
+]))
+"""
+
+
+def test_beside_a_server_all_goes_that_is_not_the_authoritys(live_server_process):
+    server = live_server_process()
+    ask(server, LEASE)
+    manage("shell", "--no-imports", "-c", ROWS, env=server.env)
+    found = server.manage("purge", "--unused-days", "0")
+    assert {name: found[name] for name in ("trials", "nonces")} == {"trials": 1, "nonces": 1}
+    left = json.loads(manage("shell", "--no-imports", "-c", LEFT, env=server.env))
+    assert left == [["did:example:new"], ["new"], ["new"]]
+    assert ask(server, LEASE)["lease"]["renewed"] is True
 
 
 def test_nonces_that_have_run_out_go():
