@@ -1,8 +1,9 @@
 """Reading a workspace's part of the audit log, the latest first, and letting go of what is old."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -13,6 +14,9 @@ from intramedial.audit.models import Entry
 
 AT_ONCE = 1_000
 ACCOUNT = "account "
+EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+# An entry's instant, in microseconds, and its number.
+CURSOR = re.compile(r"([0-9]{1,18})_([0-9]{1,18})")
 
 
 @dataclass(frozen=True)
@@ -81,15 +85,15 @@ def _entries(asked: Asked) -> QuerySet[Entry]:
 
 
 def _cursor(entry: Entry) -> str:
-    return f"{entry.at.isoformat()}_{entry.pk}"
+    return f"{(entry.at - EPOCH) // MICROSECOND}_{entry.pk}"
 
 
 def _after(found: QuerySet[Entry], cursor: str) -> QuerySet[Entry]:
     if not cursor:
         return found
-    instant, _mark, number = cursor.partition("_")
-    at, pk = datetime.fromisoformat(instant), int(number)
-    if at.tzinfo is None:
-        raise ValueError("an instant without its zone")
-    # The first condition is the one that the index answers.
+    parts = CURSOR.fullmatch(cursor)
+    if parts is None:
+        raise ValueError("no cursor")
+    at, pk = EPOCH + int(parts[1]) * MICROSECOND, int(parts[2])
+    # The last condition is the one that the index answers.
     return found.filter(Q(at__lt=at) | Q(pk__lt=pk), at__lte=at)

@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
-from intramedial.workspaces import navigation
+from intramedial.workspaces import keys, navigation
 from intramedial.workspaces.models import Membership
 
 Role = Membership.Role
@@ -20,6 +20,8 @@ View = Callable[..., HttpResponse]
 
 def membership_of(request: HttpRequest, public_id: str) -> Membership:
     """The membership of who asks. Http404 for a workspace that is unknown or not theirs."""
+    if not keys.is_public_id("ws_", public_id):
+        raise Http404("no name of a workspace")
     found = (
         Membership.objects.select_related("workspace", "user")
         .filter(workspace__public_id=public_id, user=request.user.pk)

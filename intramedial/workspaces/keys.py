@@ -54,6 +54,17 @@ def public_id(mark: str, bits: bytes | None = None) -> str:
     return mark + _base62(number % 62**ID_LENGTH, ID_LENGTH)
 
 
+def is_public_id(mark: str, text: str) -> bool:
+    """True if `text` can be such a name. What cannot is looked for in no database."""
+    body = text.removeprefix(mark)
+    return len(body) == ID_LENGTH == len(text) - len(mark) and set(body) <= set(ALPHABET)
+
+
+def is_prefix(text: str) -> bool:
+    """True if `text` can be the beginning that a key is named by."""
+    return len(text) == PREFIX_LENGTH and text.startswith(MARK) and set(text[len(MARK) :]) <= set(ALPHABET)
+
+
 def _checksum(body: str) -> str:
     return _base62(zlib.crc32(body.encode()), CHECKSUM_LENGTH)
 

@@ -1,5 +1,7 @@
 """The list of workspaces, and making one."""
 
+import pytest
+
 from intramedial.audit.models import Entry
 from intramedial.workspaces.models import Membership, Workspace
 from tests.people import member
@@ -61,3 +63,12 @@ def test_one_sees_ones_own(stranger, workspace, owner):
 
 def test_first_steps_follow_what_was_done(owner, at, api_key):
     assert owner.get(at()).content.decode().count('class="is-done"') == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ws_unknown", "ws_%00", "%00", "ws_" + "x" * 22, "ws_" + "é" * 22, "x" * 2_000, "ws_%ff%fe", "..%2f"],
+)
+def test_a_workspace_that_is_none_is_not_there(stranger, name):
+    assert stranger.get(f"/espacios/{name}/").status_code == 404
+    assert stranger.get(f"/espacios/{name}/claves/").status_code == 404

@@ -87,10 +87,9 @@ def _for_viewers(request: HttpRequest, membership: Membership) -> HttpResponse:
 
 
 def _key(membership: Membership, prefix: str) -> ApiKey:
-    found = ApiKey.objects.select_related("workspace").filter(
-        workspace=membership.workspace_id, prefix=prefix
-    )
-    if (key := found.first()) is None:
+    found = ApiKey.objects.select_related("workspace").filter(workspace=membership.workspace_id)
+    key = found.filter(prefix=prefix).first() if keys.is_prefix(prefix) else None
+    if key is None:
         raise Http404("no such key in this workspace")
     return key
 
