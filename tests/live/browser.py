@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,17 +11,16 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 from django.conf import settings
-from django.contrib import auth
 from django.contrib.auth import get_user_model
-from django.contrib.sessions.backends.db import SessionStore
-from django.http import HttpRequest
 
 from coordination import authority
 from coordination.core.messages import Acquire, Command, Release
 from coordination.core.model import Mode
 from coordination.ids import new_lease_id
+from intramedial.accounts.models import BetaPassword
 from intramedial.workspaces import tickets
 from intramedial.workspaces.models import Trial
+from tests import people
 
 ALICE, BOB = "did:example:alice", "did:example:bob"
 EMPTY = "sha-256=:" + base64.b64encode(hashlib.sha256(b"").digest()).decode() + ":"
@@ -128,12 +128,9 @@ def new_user(email: str) -> Any:
 
 @sync_to_async
 def logged_in(user: Any) -> str:
-    """A session of `user`; its key."""
-    request = HttpRequest()
-    request.session = SessionStore()
-    auth.login(request, user, "django.contrib.auth.backends.ModelBackend")
-    request.session.save()
-    return str(request.session.session_key)
+    """A session of `user`, let in by a beta password of its own; its key."""
+    mine = BetaPassword.objects.create(hash=secrets.token_hex(16), prefix="live")
+    return people.session_of(user, beta_password=mine)
 
 
 async def ticket_of(trial: Trial) -> list[str]:

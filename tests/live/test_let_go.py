@@ -8,6 +8,8 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from coordination.live import hub as hubs
+from intramedial.accounts import beta
+from intramedial.accounts.models import BetaPassword
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import ApiKey, Membership, Trial, Workspace
 from tests.live.browser import (
@@ -58,6 +60,7 @@ async def test_a_program_that_loses_its_key(
         ("expired", UNAUTHENTICATED),
         ("password", UNAUTHENTICATED),
         ("account", UNAUTHENTICATED),
+        ("beta password", UNAUTHENTICATED),
     ],
 )
 async def test_a_member_that_loses_the_right(
@@ -77,6 +80,10 @@ async def test_a_member_that_loses_the_right(
             case "account":
                 member.is_active = False
                 await member.asave()
+            case "beta password":
+                content = (await Session.objects.aget(session_key=session)).get_decoded()
+                let_in_by = BetaPassword.objects.filter(pk=content[beta.SESSION])
+                await let_in_by.aupdate(revoked_at=timezone.now())
         assert await closing(client) == how
 
 
