@@ -45,6 +45,11 @@ def test_the_same_form_twice_shows_the_same_key(owner, at, workspace):
     assert first == second
     assert workspace.api_keys.count() == 1
     assert Entry.objects.filter(workspace=workspace.public_id).count() == 1
+    # But not for whoever finds the form later.
+    workspace.api_keys.update(created_at=timezone.now() - timedelta(minutes=6))
+    late = owner.post(at("claves/"), given)
+    assert late.headers["location"] == at("claves/")
+    assert first not in owner.get(at("claves/")).content.decode()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from intramedial.workspaces.access import Role
 from intramedial.workspaces.models import ApiKey, Membership, Workspace
 
 ENDED_SHOWN = 50
+SENT_TWICE_WITHIN = timedelta(minutes=5)
 ASKS = ["GET", "HEAD", "POST"]
 
 
@@ -164,8 +165,11 @@ def _rotate(request: HttpRequest, key: ApiKey, form: forms.RotateForm) -> keys.N
 def _shown(
     request: HttpRequest, membership: Membership, new: keys.NewKey, replaces: ApiKey | None = None
 ) -> HttpResponse:
-    """The new key, this once, and how it is used."""
+    """The new key, this once, and how it is used. A form that is sent again later shows it no more."""
     key = ApiKey.objects.get(sha256=new.sha256)
+    if timezone.now() - key.created_at > SENT_TWICE_WITHIN:
+        messages.info(request, _("La clave %(prefix)s… ya se enseñó.") % {"prefix": key.prefix})
+        return redirect("keys", membership.workspace.public_id)
     context = {
         **access.context(membership),
         "key": key,
