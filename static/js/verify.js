@@ -1,7 +1,7 @@
 // The page that verifies a receipt. It is given one by hand, by a file or by the part of the address after #, which
 // browsers keep to themselves; it asks the service for nothing but the published keys.
 
-import { h, icon, part } from "./lib/dom.js";
+import { copied, h, icon, part } from "./lib/dom.js";
 import { found } from "./lib/given.js";
 import { verify } from "./lib/receipt.js";
 import { t } from "./lib/text.js";
@@ -25,6 +25,10 @@ async function check() {
     given.focus();
     return;
   }
+  if (!globalThis.crypto?.subtle) {
+    say("given_insecure");
+    return;
+  }
   const expected = { issuer, answer };
   const verification = await verify(jws, expected);
   const { claims, reached } = verification;
@@ -36,7 +40,7 @@ async function check() {
   part(root, "announcer").textContent = t(verification.ok ? "receipt_said_ok" : "receipt_said_bad");
 }
 
-/** Above the receipt: why the checks cannot be believed either way. */
+/** Above the receipt, or in its place: why the checks cannot be believed either way. */
 function say(key, values = {}) {
   const own = /^https?:\/\/[\w.:[\]-]+$/.test(values.issuer ?? "");
   const elsewhere = own && h("a", { href: `${values.issuer}/verificar/` }, t("given_elsewhere"));
@@ -68,14 +72,18 @@ form.addEventListener("drop", (event) => {
   take(event.dataTransfer.files[0]);
 });
 link.addEventListener("click", async () => {
-  await navigator.clipboard?.writeText(link.dataset.url);
+  if (!(await copied(link.dataset.url))) {
+    history.replaceState(null, "", link.dataset.url);
+    return;
+  }
   const words = link.textContent;
   link.textContent = t("copied");
   setTimeout(() => (link.textContent = words), 1500);
 });
 
 function fromAddress() {
-  const jws = decodeURIComponent(location.hash.slice(1));
+  // A JWS has nothing in it that an address would have to quote.
+  const jws = location.hash.slice(1);
   if (!jws || jws === "content") return;
   given.value = jws;
   check();

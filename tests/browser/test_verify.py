@@ -223,6 +223,15 @@ def test_a_browser_without_ed25519_verifies_with_the_library(visit: Visit, body:
     expect(verify.verdict).to_contain_text("No verificado")
 
 
+def test_a_page_that_may_not_verify_says_so(visit: Visit, body: dict[str, Any]) -> None:
+    verify = Verify(visit("/verificar/#%"))
+    expect(verify.fault).to_contain_text("Esto no es un recibo")
+    verify.page.evaluate("() => Object.defineProperty(crypto, 'subtle', { value: undefined })")
+    verify.check(body["receipt"]["jws"])
+    expect(verify.note).to_contain_text("no se sirve por HTTPS")
+    expect(verify.receipt).to_be_hidden()
+
+
 def test_a_server_out_of_reach_is_said(visit: Visit, body: dict[str, Any]) -> None:
     verify = Verify(visit("/verificar/", expect=("net::ERR_FAILED",)))
     verify.page.route("**/.well-known/**", lambda route: route.abort())

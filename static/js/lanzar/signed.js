@@ -21,6 +21,10 @@ export class Signed {
   /** Shows what will be signed of `request` by `did`. */
   async preview({ method, path, body }, did) {
     const turn = ++this.#turn;
+    if (!globalThis.crypto?.subtle) {
+      this.#show("unable_insecure", "", {});
+      return;
+    }
     const by = { did, created: THEN, expires: THEN, nonce: THEN };
     const { headers, parameters, base } = await toBeSigned({ method, url: this.baseUrl + path, body }, by);
     // A slower digest of an older text must not stand over a newer one.
