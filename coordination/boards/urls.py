@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from . import resource, views
+from . import guide, resource, views
 
 urlpatterns = [
+    path("docs/panel/", guide.guide, name="live"),
     path("espacios/<str:workspace>/panel/", views.board, name="board"),
     path("espacios/<str:workspace>/panel/recurso/", resource.resource, name="board_resource"),
     path("espacios/<str:workspace>/panel/buscar.json", views.search, name="board_search"),

@@ -11,6 +11,7 @@ const LANE = 46;
 const BAR = { y: 24, height: 14 };
 const TOP = 20;
 const MOST_LANES = 10;
+const MOST_SLOTS = 4;
 const SETTLED_MS = 8000;
 const STEP_MS = 10_000;
 
@@ -33,7 +34,9 @@ export class Graphic {
     this.names = s("g");
     svg.append(this.lines, this.moving, this.names);
     new ResizeObserver(([{ contentRect }]) => {
-      this.width = contentRect.width;
+      // In units of the page's text, which is larger on a wall.
+      this.unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+      this.width = contentRect.width / this.unit;
       this.draw();
     }).observe(svg.parentElement);
   }
@@ -45,7 +48,7 @@ export class Graphic {
     this.#settle(now);
     const height = TOP + Math.max(1, this.#places.length) * LANE;
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${height}`);
-    this.svg.style.height = `${height}px`;
+    this.svg.style.height = `${height * this.unit}px`;
     const x = (at) => this.width - ((now - at) / WINDOW_MS) * this.width;
     const lanes = this.#places.map((name) => this.runs.lanes.get(name));
     this.lines.replaceChildren(...this.#grid(now, x, height), ...lanes.map((_, at) => rail(at, this.width)));
@@ -109,18 +112,18 @@ export class Graphic {
       ...marks
         .filter(({ kind }) => kind === "offered")
         .map((mark) => bar("offer-run", from(mark.at), x(Math.min(mark.until, now)), y)),
-      ...runs.flatMap((run) => this.#run(run, y, from, x, now)),
+      ...slots(runs).flatMap((place) => this.#run(place, y, from, x, now)),
       ...marks.filter(({ kind }) => kind === "deadlock").map((mark) => cross(x(mark.at), y + BAR.y - 8)),
     ];
   }
 
-  #run({ token, did, from: since, to, end }, y, from, x, now) {
+  #run({ run: { token, did, from: since, to, end }, slot, of }, y, from, x, now) {
     const [left, right] = [from(since), x(to ?? now)];
-    const rect = bar("staff-run", left, right, y);
+    const rect = bar("staff-run", left, right, y, slot, of);
     rect.append(s("title", {}, `${did} · ${t("token", { token: number(token) })}`));
     const parts = [rect];
     const words = number(token);
-    if (right - Math.max(left, 0) > 10 + words.length * 8)
+    if (of === 1 && right - Math.max(left, 0) > 10 + words.length * 8)
       parts.push(
         s("text", { class: "run-token", x: (Math.max(left, 0) + 7).toFixed(1), y: y + BAR.y + 11 }, words),
       );
@@ -129,20 +132,44 @@ export class Graphic {
   }
 }
 
+/** Those who read together have the staff together: their bars lie one above the other. */
+function slots(runs) {
+  const placed = [];
+  let together = [];
+  let end = 0;
+  const close = () => {
+    const of = Math.max(...together.map(({ slot }) => slot)) + 1;
+    for (const place of together) placed.push({ ...place, of });
+    together = [];
+  };
+  for (const run of [...runs].sort((one, other) => one.from - other.from)) {
+    if (together.length && run.from >= end) close();
+    const taken = together.filter((place) => (place.run.to ?? Infinity) > run.from).map(({ slot }) => slot);
+    let slot = 0;
+    while (taken.includes(slot) && slot < MOST_SLOTS - 1) slot += 1;
+    end = together.length ? Math.max(end, run.to ?? Infinity) : (run.to ?? Infinity);
+    together.push({ run, slot });
+  }
+  if (together.length) close();
+  return placed;
+}
+
 const rail = (at, width) => {
   const y = TOP + at * LANE + BAR.y + BAR.height / 2;
   return s("path", { class: "rail", d: `M0 ${y - 2.5}H${width}M0 ${y + 2.5}H${width}` });
 };
 
-const bar = (name, left, right, y) =>
-  s("rect", {
+function bar(name, left, right, y, slot = 0, of = 1) {
+  const height = BAR.height / of;
+  const place = { x: left.toFixed(1), y: y + BAR.y + slot * height };
+  return s("rect", {
     class: name,
-    x: left.toFixed(1),
-    y: y + BAR.y,
+    ...place,
     width: Math.max(3, right - left).toFixed(1),
-    height: BAR.height,
-    rx: 6,
+    height,
+    rx: height / 2.4,
   });
+}
 
 const cross = (x, y) =>
   s(

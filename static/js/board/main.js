@@ -96,7 +96,6 @@ live.addEventListener("picture", ({ detail: { picture, events, fresh } }) => {
   const first = !board.picture;
   board.picture = picture;
   board.log.note(events);
-  rates.begin(serverNow());
   rates.note(events);
   const changed = { ...picture.take(), events, fresh };
   for (const view of views.values()) view.note(changed);
@@ -106,9 +105,10 @@ live.addEventListener("picture", ({ detail: { picture, events, fresh } }) => {
 
 function tick() {
   connection.draw();
-  if (!board.picture || document.hidden) return;
+  if (!board.picture) return;
   const now = serverNow();
   if (live.state === "live") rates.measure(now, board.picture.counters.waiters);
+  if (document.hidden) return;
   for (const sparkline of sparklines) sparkline.draw(now);
   drawer.tick();
   soon();

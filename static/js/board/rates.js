@@ -1,17 +1,14 @@
 // What happened in each second of the last two minutes, by the server's clock. Pure.
 
 export const SECONDS = 120;
+// A timer that is late by so many seconds has been awake.
+const SKIPPED = 3;
 
 const KINDS = { granted: "grants", renewed: "grants", queued: "refusals", deadlock: "refusals" };
 
 export class Rates {
   #seconds = new Map();
-  #since = null;
-
-  /** Begins to count: before this there is nothing to know. */
-  begin(now) {
-    this.#since ??= second(now);
-  }
+  #measured = null;
 
   note(events) {
     for (const { event, at } of events) {
@@ -20,29 +17,27 @@ export class Rates {
     }
   }
 
-  /** How many stood in queues at `now`. */
+  /** How many stand in queues at `now`, which is seen live. Seconds that were not measured are not known. */
   measure(now, waiters) {
-    const here = this.#of(second(now));
-    here.waiters = waiters;
-    for (const at of this.#seconds.keys()) if (at < second(now) - SECONDS) this.#seconds.delete(at);
+    const here = second(now);
+    const from = here - (this.#measured ?? here) > SKIPPED ? here : (this.#measured ?? here);
+    for (let at = from; at <= here; at += 1) Object.assign(this.#of(at), { known: true, waiters });
+    this.#measured = here;
+    for (const at of this.#seconds.keys()) if (at < here - SECONDS) this.#seconds.delete(at);
   }
 
-  /** The values of `kind` in each second up to the last whole one, oldest first; null where nothing was seen. */
+  /** The values of `kind` in each second up to the last whole one, oldest first; null where nothing is known. */
   series(kind, now) {
     const last = second(now) - 1;
-    let known = null;
     return Array.from({ length: SECONDS }, (_, index) => {
-      const at = last - SECONDS + 1 + index;
-      if (this.#since === null || at < this.#since) return null;
-      const here = this.#seconds.get(at);
-      if (kind !== "waiters") return here?.[kind] ?? 0;
-      known = here?.waiters ?? known;
-      return known;
+      const here = this.#seconds.get(last - SECONDS + 1 + index);
+      return here?.known ? here[kind] : null;
     });
   }
 
   #of(at) {
-    if (!this.#seconds.has(at)) this.#seconds.set(at, { grants: 0, refusals: 0, waiters: undefined });
+    if (!this.#seconds.has(at))
+      this.#seconds.set(at, { grants: 0, refusals: 0, waiters: null, known: false });
     return this.#seconds.get(at);
   }
 }

@@ -16,9 +16,7 @@ export class Sparkline {
     const svg = root.querySelector("svg");
     svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
     this.line = document.createElementNS(SVG, "path");
-    this.dot = document.createElementNS(SVG, "circle");
-    this.dot.setAttribute("r", 2.5);
-    svg.append(this.line, this.dot);
+    svg.append(this.line);
   }
 
   draw(now) {
@@ -27,14 +25,15 @@ export class Sparkline {
     const most = Math.max(1, ...known);
     const y = (value) => HEIGHT - 3 - (value / most) * (HEIGHT - 6);
     const x = (index) => (index / (values.length - 1)) * (WIDTH - 4) + 1;
-    const points = values.flatMap((value, index) =>
-      value === null ? [] : [`${x(index).toFixed(1)} ${y(value).toFixed(1)}`],
-    );
-    this.line.setAttribute("d", points.length > 1 ? `M${points.join("L")}` : "");
-    const last = known.at(-1) ?? 0;
-    this.dot.setAttribute("cx", x(values.length - 1));
-    this.dot.setAttribute("cy", y(last));
-    put(this.now, number(last));
+    // Where nothing is known, the line has a gap.
+    const points = values.map((value, index) => {
+      if (value === null) return "";
+      const pen = (values[index - 1] ?? null) === null ? "M" : "L";
+      return `${pen}${x(index).toFixed(1)} ${y(value).toFixed(1)}`;
+    });
+    this.line.setAttribute("d", points.join(""));
+    const last = values.at(-1);
+    put(this.now, last === null ? "–" : number(last));
     const mean = known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : 0;
     const said = {
       most: number(Math.max(0, ...known)),

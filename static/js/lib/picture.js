@@ -149,7 +149,16 @@ export class Picture {
 }
 
 const { granted, renewed, released, queued, lapsed, offered } = Picture.prototype;
-const HANDLERS = { granted, renewed, released, expired: released, queued, withdrawn: lapsed, lapsed, offered };
+const HANDLERS = {
+  granted,
+  renewed,
+  released,
+  expired: released,
+  queued,
+  withdrawn: lapsed,
+  lapsed,
+  offered,
+};
 
 /** What is held and waited for, by resource, in the order of the names: {resource, holders, queue}. */
 export function byResource({ holders, queue }) {

@@ -1,0 +1,27 @@
+"""The page on live sockets says what the sockets do."""
+
+from django.test import Client
+
+from coordination.boards.guide import CLOSINGS, KINDS
+from coordination.core.messages import Kind
+from coordination.live import consumer
+from intramedial.problems import Problem
+from tests.boards.test_board import text
+
+
+def test_every_code_is_told_and_every_event(client: Client) -> None:
+    told = {(closing.code, closing.reason) for closing in CLOSINGS}
+    reasons = ("unauthenticated", "trial_expired", "forbidden", "not_found", "authority_unavailable")
+    refusals = {consumer.ending(Problem(reason, "")) for reason in reasons}
+    assert told == {
+        *refusals,
+        consumer.SLOW,
+        consumer.FLOOD,
+        consumer.TOO_LARGE,
+        consumer.NOT_NOW,
+        (1012, ""),
+    }
+    assert {kind.name for kind in KINDS} == set(Kind)
+    said = text(client.get("/docs/panel/"))
+    assert all(str(code) in said and reason in said for code, reason in told)
+    assert "Following a workspace live" in text(client.get("/en/docs/panel/"))
