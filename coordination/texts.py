@@ -197,8 +197,8 @@ VERIFY: Texts = {
         "No se ha podido llegar al servidor: sin sus claves publicadas no se puede comprobar."
     ),
     "given_insecure": _(
-        "Esta página no se sirve por HTTPS y el navegador no le deja comprobar firmas: ábrela por HTTPS, o usa "
-        "una biblioteca JOSE con las claves publicadas."
+        "Esta página no se sirve por HTTPS y el navegador no le deja comprobar firmas: ábrela por HTTPS, o "
+        "usa una biblioteca JOSE con las claves publicadas."
     ),
     "given_other_issuer": _(
         "Dice que lo emite {issuer}, que no es este servicio. Aquí no están sus claves, así que no se puede "
