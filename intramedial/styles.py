@@ -58,7 +58,7 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
     "records": (
         *EVERY_PAGE,
         *("components/code", "components/forms", "components/reading", "components/tables"),
-        *("components/track", "pages/workspace", "pages/records"),
+        *("components/track", "components/trust", "pages/workspace", "pages/records"),
     ),
     # Of parts of the module page that are fetched when they are first used.
     "scenarios": ("components/scenarios",),
@@ -67,7 +67,8 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
     "gallery": (
         *EVERY_PAGE,
         *("components/board", "components/code", "components/drawing", "components/forms"),
-        *("components/reading", "components/receipt", "components/telling", "components/track"),
+        *("components/reading", "components/receipt", "components/tables"),
+        *("components/telling", "components/track", "components/trust"),
         *("pages/error", "pages/lanzar", "pages/gallery"),
     ),
 }
