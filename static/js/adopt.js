@@ -43,6 +43,7 @@ async function send() {
   let answer;
   try {
     const came = await fetch(location.pathname, { method: "POST", body: new FormData(form) });
+    if (came.redirected) return location.assign(came.url); // to the log-in
     answer = await came.json();
   } catch {
     return show({ __all__: [unreachable] });

@@ -1,6 +1,10 @@
 """The list of workspaces, and making one."""
 
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import pytest
+from django.db import connections
 
 from intramedial.audit.models import Entry
 from intramedial.workspaces.models import Membership, Workspace
@@ -72,3 +76,19 @@ def test_first_steps_follow_what_was_done(owner, at, api_key):
 def test_a_workspace_that_is_none_is_not_there(stranger, name):
     assert stranger.get(f"/espacios/{name}/").status_code == 404
     assert stranger.get(f"/espacios/{name}/claves/").status_code == 404
+
+
+def test_the_same_form_at_the_same_time_makes_one(stranger, visitor):
+    given = {"name": "una", "once": stranger.get("/espacios/").context["form"]["once"].value()}
+    browsers = [visitor(stranger.user) for _ in range(4)]
+
+    def send(browser: Any) -> str:
+        try:
+            return str(browser.post("/espacios/", given).headers["location"])
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(threads.map(send, browsers))) == 1
+    assert Workspace.objects.filter(memberships__user=stranger.user).count() == 1
+    assert Entry.objects.filter(actor=stranger.user.pk).count() == 1

@@ -2,10 +2,13 @@
 
 import re
 import smtplib
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core import mail
+from django.db import connections
 from django.utils import timezone
 
 from intramedial.audit.models import Entry
@@ -156,3 +159,23 @@ def test_members_of_another_workspace_are_not_there(owner, at, stranger):
         assert owner.post(at(f"miembros/{number}/"), {"do": "remove"}).status_code == 404
         assert owner.post(at(f"invitaciones/{number}/revocar/")).status_code == 404
     assert Membership.objects.filter(pk=foreign.pk).exists()
+
+
+def test_two_owners_that_take_one_another_out_leave_one(owner, at, workspace, visitor):
+    other = visitor(member(workspace, "owner"))
+    places = {
+        user: at(f"miembros/{number}/") for number, user in workspace.memberships.values_list("pk", "user")
+    }
+
+    def send(browser: Any, place: str) -> int:
+        try:
+            return browser.post(place, {"do": "remove"}).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(2) as threads:
+        asked = [(owner, places[other.user.pk]), (other, places[owner.user.pk])]
+        found = sorted(threads.map(lambda one: send(*one), asked))
+    assert found[0] == 302
+    assert found[1] in (404, 422)
+    assert list(roles(workspace).values()) == ["owner"]
