@@ -3,6 +3,8 @@
 from typing import Any
 
 from allauth.usersessions.models import UserSession
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Count, Q
@@ -56,5 +58,8 @@ def delete(request: HttpRequest, user: Any) -> None:
             workspace.delete()
         sessions = UserSession.objects.filter(user=user).values_list("session_key", flat=True)
         Session.objects.filter(session_key__in=list(sessions)).delete()
+        # What the admin's own history says of the account names its address.
+        kind = ContentType.objects.get_for_model(User)
+        LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
         record.act(request, "account.deleted", by=user)
         user.delete()

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from allauth.usersessions.models import UserSession
 from django.conf import settings
+from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
@@ -12,13 +13,15 @@ from intramedial.accounts.models import AccessRequest, BetaUse, CacheEntry
 
 
 def purge() -> int:
-    """Delete requests for access, uses of beta passwords, tries and ended sessions; returns how many rows."""
+    """Delete requests for access, uses of beta passwords, tries, ended sessions and the admin's own history
+    when they are old; returns how many rows."""
     now = timezone.now()
     Session.objects.filter(expire_date__lte=now).delete()
     old = (
         AccessRequest.objects.filter(created_at__lte=now - timedelta(days=settings.ACCESS_REQUEST_DAYS)),
         BetaUse.objects.filter(used_at__lte=now - timedelta(days=settings.AUDIT_DAYS)),
         UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")),
+        LogEntry.objects.filter(action_time__lte=now - timedelta(days=settings.AUDIT_DAYS)),
         CacheEntry.objects.filter(expires__lte=now),
     )
     return tries.purge() + sum(rows.delete()[0] for rows in old)

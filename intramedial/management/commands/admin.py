@@ -5,8 +5,10 @@ import secrets
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.core.validators import validate_email
+from django.db import transaction
 
 from intramedial.accounts.models import User
+from intramedial.audit import record
 from intramedial.management.base import NounCommand, Result
 
 
@@ -30,5 +32,7 @@ class Command(NounCommand):
         if User.objects.filter(email__iexact=email).exists():
             raise CommandError(f"There is an account of {email} already.")
         password = secrets.token_urlsafe(18)
-        user = User.objects.create_superuser(email, password)
+        with transaction.atomic():
+            user = User.objects.create_superuser(email, password)
+            record.act(None, "account.administrator_created", target=f"account {user.pk}")
         return {"email": user.email, "password": password}

@@ -4,7 +4,10 @@ from argparse import ArgumentTypeError
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db import transaction
+
 from intramedial.accounts import beta
+from intramedial.audit import record
 from intramedial.management.base import NounCommand, Result
 
 
@@ -22,7 +25,9 @@ class Command(NounCommand):
 
     def create(self, options: dict[str, Any]) -> Result:
         """{"betaPassword": "…"}."""
-        secret = beta.create(options["label"], options["max_uses"], options["expires"])
+        with transaction.atomic():
+            secret = beta.create(options["label"], options["max_uses"], options["expires"])
+            record.act(None, "beta_password.created", target=secret.partition("-")[0])
         return {"betaPassword": secret}
 
 
