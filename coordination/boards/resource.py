@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,13 +16,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from coordination import queries
-from coordination.boards import texts
+from coordination.boards import reading, texts
 from coordination.core.names import normal_name
 from coordination.force import ForceForm, NotForced, force_release
 from coordination.queries import StorageFault
 from intramedial.identity.did import check_did
-from intramedial.ledger import reading
+from intramedial.ledger import reading as ledger
 from intramedial.receipts.reading import resource_of
 from intramedial.workspaces import access
 from intramedial.workspaces.models import Membership
@@ -71,7 +69,7 @@ def _shown(
     workspace = membership.workspace.public_id
     given: Json = {**access.context(membership), "resource": name, "away": False, "ledger_away": False}
     try:
-        picture = async_to_sync(queries.picture)(workspace, name)
+        picture = reading.picture(workspace, name)
     except StorageFault:
         return render(request, "board/resource.html", {**given, "away": True}, status=503)
     given |= {
@@ -83,9 +81,9 @@ def _shown(
         "receipts_path": f"{reverse('receipts', args=[workspace])}?{urlencode({'recurso': name})}",
     }
     try:
-        page = reading.page(workspace, None, RECEIPTS_SHOWN, lambda claims: resource_of(claims) == name)
+        page = ledger.page(workspace, None, RECEIPTS_SHOWN, lambda claims: resource_of(claims) == name)
         given["receipts"] = [_line(one) for one in page.found]
-    except reading.LedgerAway:
+    except ledger.LedgerAway:
         given["ledger_away"] = True
     return render(request, "board/resource.html", given, status=422 if sent else 200)
 
@@ -96,7 +94,7 @@ def _form(name: str, number: int, held: Json, sent: dict[str, ForceForm]) -> For
     return ForceForm(resource=name, initial={"token": held["fencingToken"]}, auto_id=f"force-{number}-%s")
 
 
-def _line(entry: reading.Recorded) -> Json:
+def _line(entry: ledger.Recorded) -> Json:
     said = entry.claims
     return {
         "id": entry.receipt_id,

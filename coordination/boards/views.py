@@ -14,7 +14,7 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
 from coordination import history, queries, wire
-from coordination.boards import texts
+from coordination.boards import reading, texts
 from coordination.core.names import normal_name
 from coordination.page import figures, scenarios
 from coordination.queries import StorageFault
@@ -116,19 +116,11 @@ def _is_did(text: str) -> bool:
 
 
 def _sections(workspace: str) -> list[dict[str, Any]] | None:
-    """The first resources with their holders and queues; None when they cannot be read."""
+    """The table without scripts; None when it cannot be read."""
     try:
-        picture = async_to_sync(queries.picture)(workspace, limit=ROWS_WITHOUT_SCRIPTS)
+        return reading.sections(workspace, ROWS_WITHOUT_SCRIPTS)
     except StorageFault:
         return None
-    found: dict[str, dict[str, Any]] = {}
-    for part in ("holders", "queue"):
-        for said in picture[part]:
-            section = found.setdefault(
-                said["resource"], {"resource": said["resource"], "holders": [], "queue": []}
-            )
-            section[part].append(said)
-    return list(found.values())
 
 
 def _address(name: str, workspace: str) -> str:
