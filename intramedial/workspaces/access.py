@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
-from intramedial.workspaces import keys, navigation
+from intramedial.workspaces import keys, navigation, provision
 from intramedial.workspaces.models import Membership
 
 Role = Membership.Role
@@ -74,6 +74,17 @@ def private(response: HttpResponse) -> HttpResponse:
     """Kept by nobody: what is shown is one person's, and there may be a secret in it."""
     response["Cache-Control"] = "private, no-store"
     return response
+
+
+def hold_as(membership: Membership, least: Role) -> None:
+    """Until the transaction ends, nobody else changes the workspace.
+
+    PermissionDenied for a member who was given a smaller role, or taken out, since the page let them in.
+    """
+    provision.hold(membership.workspace)
+    now = Membership.objects.filter(pk=membership.pk).first()
+    if now is None or not at_least(now, least):
+        raise PermissionDenied
 
 
 def user_id(request: HttpRequest) -> int:

@@ -39,7 +39,7 @@ def members(request: HttpRequest, membership: Membership) -> HttpResponse:
     link = email = ""
     if request.method == "POST" and form.is_valid():
         try:
-            link = _invite(request, workspace, form)
+            link = _invite(request, membership, form)
         except people.TooManyPeople:
             form.add_error(None, _full())
         except people.TooManyInvitations:
@@ -147,12 +147,13 @@ def _accept(request: HttpRequest, code: str) -> str:
     return workspace.public_id
 
 
-def _invite(request: HttpRequest, workspace: Workspace, form: forms.InvitationForm) -> str:
+def _invite(request: HttpRequest, membership: Membership, form: forms.InvitationForm) -> str:
     """Keep the place, and mail the link; the link itself where it could not be mailed."""
+    workspace = membership.workspace
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
     token = base64.urlsafe_b64encode(form.bits).decode().rstrip("=")
     with transaction.atomic():
-        provision.hold(workspace)
+        access.hold_as(membership, Role.OWNER)
         new = people.invite(workspace, email, role, token, by=access.user_id(request))
         if new:
             record.act(
@@ -197,7 +198,7 @@ def _too_often() -> str:
 def _set_role(request: HttpRequest, membership: Membership, found: Membership, role: str) -> HttpResponse:
     workspace = membership.workspace
     with transaction.atomic():
-        provision.hold(workspace)
+        access.hold_as(membership, Role.OWNER)
         if people.set_role(found, role):
             record.act(
                 request,
@@ -213,7 +214,7 @@ def _set_role(request: HttpRequest, membership: Membership, found: Membership, r
 def _remove(request: HttpRequest, membership: Membership, found: Membership) -> HttpResponse:
     workspace = membership.workspace
     with transaction.atomic():
-        provision.hold(workspace)
+        access.hold_as(membership, Role.OWNER)
         if people.remove(found):
             record.act(
                 request, "member.removed", workspace=workspace.public_id, target=f"account {found.user_id}"

@@ -44,7 +44,7 @@ def hand_over(request: HttpRequest, membership: Membership) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         to = form.cleaned_data["to"]
         with transaction.atomic():
-            provision.hold(workspace)
+            access.hold_as(membership, Role.OWNER)
             people.hand_over(membership, to)
             record.act(
                 request,
@@ -67,6 +67,7 @@ def delete(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = forms.DeleteForm(forms.sent(request), workspace=workspace)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
+            access.hold_as(membership, Role.OWNER)
             record.act(request, "workspace.deleted", workspace=workspace.public_id, target=workspace.name)
             workspace.delete()
         messages.success(request, _("El espacio «%(name)s» ya no existe.") % {"name": workspace.name})
@@ -116,7 +117,7 @@ def _classes(request: HttpRequest, membership: Membership, context: dict[str, An
         return None
     workspace, classes = membership.workspace, form.classes
     with transaction.atomic():
-        provision.hold(workspace)
+        access.hold_as(membership, Role.OWNER)
         if workspace.semantic_classes != classes:
             Workspace.objects.filter(pk=workspace.pk).update(semantic_classes=classes)
             record.act(
