@@ -59,6 +59,7 @@ PAGES = {
     "account_change_password": Row(PERSON, PERSON),
     "account_reset_password": Row(EVERYBODY, (403,) * 6),  # no mail is sent in the tests
     "account_reset_password_done": Row(EVERYBODY),
+    "account_reset_link": Row(LED_AWAY),
     "account_reset_password_from_key": Row(EVERYBODY, EVERYBODY),
     "account_reset_password_from_key_done": Row(EVERYBODY),
     "account_reauthenticate": Row(PERSON, PERSON),

@@ -3,15 +3,20 @@
 from typing import Any
 
 from allauth.account import views
+from allauth.account.views._password_reset import INTERNAL_RESET_SESSION_KEY
 from django import forms
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_safe
 from django.views.generic.edit import FormView
 
 from intramedial.accounts import beta, tries
+from intramedial.accounts.adapter import LINK
 from intramedial.accounts.forms import (
     LIMITED,
     REFUSED,
@@ -82,8 +87,18 @@ class PasswordResetView(views.PasswordResetView):
         return response
 
 
+@require_safe
+@never_cache
+def reset_link(request: HttpRequest) -> HttpResponse:
+    """The link of a mail: what it proves goes into the session, and out of the address."""
+    user, _, key = request.GET.get(LINK, "").partition("-")
+    request.session[INTERNAL_RESET_SESSION_KEY] = key
+    known = user if user.isascii() and user.isalnum() else "0"
+    return redirect("account_reset_password_from_key", known, PasswordResetFromKeyView.reset_url_key)
+
+
 class PasswordResetFromKeyView(views.PasswordResetFromKeyView):
-    """The link of the mail."""
+    """The new password, for who came by the link of a mail."""
 
     form_class = ResetPasswordKeyForm
 

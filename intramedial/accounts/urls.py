@@ -1,4 +1,7 @@
-"""Addresses of the door and of an account. Of allauth's, those that are used, under names of ours."""
+"""Addresses of the door and of an account. Of allauth's, those that are used, under names of ours.
+
+What a mail's link proves goes in its query, which no log has.
+"""
 
 from allauth.account import views as allauth_account
 from allauth.mfa.base import views as second_step
@@ -20,7 +23,7 @@ urlpatterns = [
         allauth_account.EmailVerificationSentView.as_view(),
         name="account_email_verification_sent",
     ),
-    path("registro/confirmar/<str:key>/", views.ConfirmEmailView.as_view(), name="account_confirm_email"),
+    path("registro/confirmar/enlace/", views.ConfirmEmailView.as_view(), name="account_confirm_email"),
     path("acceso/", entrance.LoginView.as_view(), name="account_login"),
     path("acceso/codigo/", second_step.authenticate, name="mfa_authenticate"),
     path("acceso/inactiva/", allauth_account.account_inactive, name="account_inactive"),
@@ -34,6 +37,7 @@ urlpatterns = [
         allauth_account.password_reset_done,
         name="account_reset_password_done",
     ),
+    path("cuenta/contrasena/olvidada/enlace/", entrance.reset_link, name="account_reset_link"),
     path(
         "cuenta/contrasena/olvidada/hecho/",
         allauth_account.password_reset_from_key_done,

@@ -20,6 +20,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from intramedial.accounts import browsers, leaving
+from intramedial.accounts.adapter import LINK
 from intramedial.accounts.again import password_again
 from intramedial.accounts.forms import DeleteAccountForm, email_field
 from intramedial.accounts.models import User
@@ -124,6 +125,10 @@ def _change_address(request: HttpRequest, user: Any, address: str) -> None:
 
 class ConfirmEmailView(views.ConfirmEmailView):
     """The link of a mail. An address that became another account's in the meantime stays theirs."""
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Take from the query what the link proves."""
+        super().setup(request, *args, key=request.GET.get(LINK, ""), **kwargs)
 
     def post(self, *args: Any, **kwargs: Any) -> HttpResponse:
         """Confirm it."""

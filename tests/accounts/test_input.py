@@ -1,5 +1,9 @@
 """Whatever is typed into these forms: a message beside its field, or shown safely; never a fault."""
 
+import logging
+import re
+from urllib.parse import urlencode, urlsplit
+
 import pytest
 
 from intramedial.accounts.models import AccessRequest, User
@@ -67,10 +71,23 @@ def test_other_bodies_and_methods_are_no_fault(path, settings):
 
 @pytest.mark.parametrize("key", ["x", "MQ:1abc:def", "-", "%2e%2e", "a" * 3000, "ñ", ":" * 50])
 def test_forged_links_say_that_they_are_no_good(key):
-    assert "no vale" in Door().get(f"/registro/confirmar/{key}/").content.decode()
-    assert Door().post(f"/registro/confirmar/{key}/").status_code == 404
-    answer = Door().get(f"/cuenta/contrasena/olvidada/1-{key}/")
-    assert answer.status_code == 404 or "no vale" in answer.content.decode()
+    assert "no vale" in Door().get("/registro/confirmar/enlace/", {"clave": key}).content.decode()
+    assert Door().post("/registro/confirmar/enlace/?" + urlencode({"clave": key})).status_code == 404
+    for forged in (key, f"1-{key}", f"zzzzzzzzzzzzzzz-{key}"):
+        answer = Door().get("/cuenta/contrasena/olvidada/enlace/", {"clave": forged}, follow=True)
+        assert (answer.status_code, "no vale" in answer.content.decode()) == (200, True)
+
+
+def test_what_a_link_proves_is_in_no_log(mail, caplog):
+    user = people.person()
+    Door().post("/cuenta/contrasena/olvidada/", {"email": user.email})
+    link = urlsplit(re.search(r"https?://\S+", mail[0].body)[0])
+    with caplog.at_level(logging.INFO):
+        answer = Door().get(f"{link.path}?{link.query}", follow=True)
+    assert answer.context["form"].fields.keys() == {"password1", "password2"}
+    secret = link.query.partition("=")[2].partition("-")[2]
+    assert len(secret) > 20
+    assert secret not in str([vars(record) for record in caplog.records])
 
 
 def test_a_form_without_its_token_is_refused(beta_secret):
