@@ -96,7 +96,8 @@ def test_who_asks_for_access_is_answered_once(administrator: Client):
     assert (password.label, password.max_uses) == (asked.email, 1)
     assert "ya estaban contestadas" in administrator.post(address, given).content.decode()
     assert secret not in administrator.get(address).content.decode()
-    assert Entry.objects.filter(action="admin.accessrequest.answered", target=asked.email).count() == 1
+    noted = Entry.objects.filter(action="admin.accessrequest.answered", target=f"accessrequest {asked.pk}")
+    assert noted.count() == 1
 
 
 def test_acts_of_weight_are_noted(administrator: Client):
