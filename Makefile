@@ -2,7 +2,7 @@
 
 PYTHON_OF_VENV := .venv/bin/python
 # What is tried a second time, over PostgreSQL; the store's own tests have both databases in every run.
-ON_POSTGRESQL := tests/api tests/identity tests/ledger tests/live tests/mcp tests/store/test_outbox.py \
+ON_POSTGRESQL := tests/accounts/test_gate.py tests/accounts/test_limits.py tests/api tests/identity tests/ledger tests/live tests/mcp tests/store/test_outbox.py \
 	tests/platform/test_admin_plans.py tests/workspaces
 
 .PHONY: help run test check bench bench-quick conformance environment services lock messages bundles
