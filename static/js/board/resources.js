@@ -91,17 +91,18 @@ function create() {
 
 function update(row, name, section = { resource: name, holders: [], queue: [] }) {
   const { holders, queue } = section;
-  const shape = [
-    ...holders.map(({ holder, fencingToken, expiresAt }) => `${holder} ${fencingToken} ${expiresAt}`),
-    ...queue.map(({ actorDid, offeredUntil }) => `${actorDid} ${offeredUntil ?? ""}`),
-  ].join("|");
+  const queued = queue.map(({ actorDid, offeredUntil }) => `${actorDid} ${offeredUntil ?? ""}`).join("|");
+  const held = holders.map(({ holder, fencingToken, expiresAt }) => `${holder} ${fencingToken} ${expiresAt}`);
+  const shape = `${held.join("|")}||${queued}`;
   const since = oldest(section);
   put(part(row, "oldest"), since === LAST ? "" : seconds(serverNow() - Date.parse(since)));
   if (row.shape === shape) return;
   const passed = row.shape !== undefined && row.token !== undefined && holders.length > 0;
   row.shape = shape;
   drawHolders(row, name, section, passed);
-  drawQueue(part(row, "queue"), queue);
+  // A renewal changes no queue, and a queue has pictures, which cost more than words.
+  if (row.queued !== queued) drawQueue(part(row, "queue"), queue);
+  row.queued = queued;
 }
 
 function drawHolders(row, name, section, passed) {
