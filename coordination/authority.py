@@ -11,7 +11,7 @@ from contextlib import closing
 from . import clock
 from .asks import Answer, Ask, Unavailable
 from .door import BATCH, Authority
-from .housekeeping import Housekeeper, keep_house
+from .housekeeping import Gone, Housekeeper, keep_house, none_gone
 from .opening import open_engine, rules, unused_days
 from .outbox import Drain
 from .store import PULSE_MS, StorageFault, Store
@@ -23,6 +23,7 @@ __all__ = [
     "Authority",
     "StorageFault",
     "Unavailable",
+    "ask_which_are_gone",
     "get",
     "purge_offline",
     "rules",
@@ -34,6 +35,13 @@ _lock = threading.Lock()
 _authority: Authority | None = None
 _drain: Drain | None = None
 _housekeeper: Housekeeper | None = None
+_gone: Gone = none_gone
+
+
+def ask_which_are_gone(gone: Gone) -> None:
+    """Have housekeepers ask this which workspaces are no more; called in their threads, once a day."""
+    global _gone
+    _gone = gone
 
 
 def start(outage_after_ms: int | None = 5_000) -> Authority:
@@ -58,7 +66,7 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
                 engine.close()
                 raise
             drain.start(authority.drained)
-            housekeeper = Housekeeper(lambda: open_engine(readonly=True), unused_days())
+            housekeeper = Housekeeper(lambda: open_engine(readonly=True), unused_days(), _gone)
             housekeeper.start(lambda job: authority.run(job).result(timeout=60))
             _authority, _drain, _housekeeper = authority, drain, housekeeper
         return _authority
@@ -90,6 +98,7 @@ def purge_offline(days: int | None = None) -> int:
         with closing(open_engine()) as engine, closing(open_engine(readonly=True)) as read:
             now = engine.latest() if engine.shared else clock.SteadyClock(engine.latest())()
             store = Store(engine, rules(), "purge")
-            return keep_house(read, lambda job: job(store), now, unused_days() if days is None else days)
+            unused = unused_days() if days is None else days
+            return keep_house(read, lambda job: job(store), now, unused, _gone)
     except StorageFault as fault:
         raise Unavailable(f"{fault}. A server that runs purges once a day; to do it now, stop it.") from fault

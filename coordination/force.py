@@ -83,9 +83,7 @@ def force_release(
     except (authority.Unavailable, StorageFault) as fault:
         record.act(request, "lease.force_unanswered", workspace=workspace, target=resource, **said)
         raise NotForced(
-            gettext(
-                "La autoridad no contesta y no se sabe si la concesión ha terminado. Míralo de nuevo."
-            )
+            gettext("La autoridad no contesta y no se sabe si la concesión ha terminado. Míralo de nuevo.")
         ) from fault
     if not ended:
         record.act(request, "lease.force_missed", workspace=workspace, target=resource, **said)

@@ -1,4 +1,5 @@
-"""What nobody needs any more is forgotten: resources long unused, and what happened long ago.
+"""What nobody needs any more is forgotten: resources long unused, what happened long ago, workspaces that are
+no more.
 
 Tokens never go back for it: they are folded into a floor of their workspace, above which the counter of a
 resource begins that is used again. All is done in small steps, so that no lease waits for it.
@@ -24,19 +25,37 @@ EACH_S = 86_400.0
 
 # Does a job with the store that writes, and returns what it returns.
 Run = Callable[[Callable[[Store], Any]], Any]
+# Of these workspaces, those that are no more.
+Gone = Callable[[list[str]], set[str]]
 
 
-def keep_house(read: Engine, run: Run, now: int, unused_days: int) -> int:
-    """Forget resources that were not used for `unused_days`, and history older than `HISTORY_DAYS`; returns
-    how many resources. `read` is a connection of one's own to find them by; `now` in ms."""
+def none_gone(workspaces: list[str]) -> set[str]:
+    """For who knows of no workspace."""
+    return set()
+
+
+def keep_house(read: Engine, run: Run, now: int, unused_days: int, gone: Gone = none_gone) -> int:
+    """Forget resources that were not used for `unused_days`, history older than `HISTORY_DAYS`, and all that
+    is known of workspaces that are `gone`; returns how many resources were unused. `read` is a connection of
+    one's own to find them by; `now` in ms."""
     run(lambda store: store.forget_pulses(HOUR_MS))
     while run(lambda store: store.forget_history(now - HISTORY_DAYS * DAY_MS, AT_ONCE)) == AT_ONCE:
         pass
+    _forget_tenants(read, run, gone)
     purged, after = 0, ("", "")
     while rows := read.resources_after(after, AT_ONCE):
         purged += _purge(rows, run, now - unused_days * DAY_MS)
         after = rows[-1][0], rows[-1][1]
     return purged
+
+
+def _forget_tenants(read: Engine, run: Run, gone: Gone) -> None:
+    after = ""
+    while workspaces := read.tenants_after(after, AT_ONCE):
+        for workspace in sorted(gone(workspaces)):
+            while run(lambda store, of=workspace: store.forget_tenant(of, AT_ONCE)):
+                pass
+        after = workspaces[-1]
 
 
 def _purge(rows: list[Row], run: Run, unused_since: int) -> int:
@@ -55,8 +74,9 @@ def _purge(rows: list[Row], run: Run, unused_since: int) -> int:
 class Housekeeper:
     """Keeps house once a day, from a thread of its own, by the authority's connection."""
 
-    def __init__(self, open_reader: Callable[[], Engine], unused_days: int) -> None:
+    def __init__(self, open_reader: Callable[[], Engine], unused_days: int, gone: Gone = none_gone) -> None:
         self._open_reader = open_reader
+        self._gone = gone
         self._unused_days = unused_days
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -93,6 +113,6 @@ class Housekeeper:
 
         read = self._open_reader()
         try:
-            return keep_house(read, step, read.latest(), self._unused_days)
+            return keep_house(read, step, read.latest(), self._unused_days, self._gone)
         finally:
             read.close()

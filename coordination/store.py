@@ -96,6 +96,14 @@ class Store:
         self._memory.drop(workspace)
         return purged
 
+    def forget_tenant(self, workspace: str, limit: int) -> int:
+        """Drop up to `limit` rows of each kind of a workspace that is no more; 0 when nothing is left, or as
+        long as anything is held or waited for there."""
+        with self._tidying([workspace]):
+            gone = self.engine.forget_tenant(workspace, limit)
+        self._memory.drop(workspace)
+        return gone
+
     def forget_history(self, before: int, limit: int) -> int:
         """Drop outages and up to `limit` trust moves from before that instant; how many moves."""
         with self._tidying():

@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "coordination/texts.py": ("coordination.problem_texts",),
     "coordination/problem_texts.py": (),
     "coordination/part_texts.py": (),
-    "coordination/apps.py": (),
+    "coordination/apps.py": ("coordination.authority", "intramedial.workspaces"),
     "coordination/migrations/*": ("coordination.models",),
     "coordination/clock.py": (),
     "coordination/models.py": (),

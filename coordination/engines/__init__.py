@@ -14,6 +14,9 @@ Row = tuple[Any, ...]
 
 # Every write, in the order in which a transaction makes them: ends before beginnings, so that a resource may
 # pass from one holder to the next within a batch. The numbers of rows of guarded writes must be as expected.
+OF_TENANT = ("lease_trust_move", "lease_agent", "lease_refusal", "lease_resource")
+"""What is dropped of a workspace that is no more; its row in lease_tenant follows."""
+
 WRITES = (
     "resource_insert",
     "resource_update",
@@ -149,6 +152,13 @@ class Engine(Protocol):
     def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
         """Within a transaction that holds the workspace's lock: forget those of these resources that have
         been idle since then, and fold their tokens into the workspace's floor; how many."""
+
+    def tenants_after(self, after: str, limit: int) -> list[str]:
+        """The next workspaces of which anything is known, in order; outside a transaction."""
+
+    def forget_tenant(self, workspace: str, limit: int) -> int:
+        """Within a transaction that holds the workspace's lock: drop up to `limit` rows of each kind of what
+        is known of a workspace in which nothing is held or waited for, its floor last; how many rows."""
 
     def forget_history(self, before: int, limit: int) -> int:
         """Within a transaction: drop outages and up to `limit` trust moves from before that instant; how many

@@ -247,8 +247,7 @@ class PostgresEngine:
         return self._names(query, now, limit)
 
     def latest(self) -> int:
-        (row,) = self._all(f"SELECT {sql.CLOCK}")
-        return int(row[0])
+        return int(self._all(f"SELECT {sql.CLOCK}")[0][0])
 
     def resources_after(self, after: Key, limit: int) -> list[Row]:
         query = (
@@ -261,6 +260,19 @@ class PostgresEngine:
         keys = document([(workspace, name) for name in names])
         rows = self._all(sql.PURGE, [keys, unused_since, workspace])
         return int(rows[0][0])
+
+    def tenants_after(self, after: str, limit: int) -> list[str]:
+        query = "SELECT workspace FROM lease_tenant WHERE workspace > %s ORDER BY workspace LIMIT %s"
+        return self._names(query, after, limit)
+
+    def forget_tenant(self, workspace: str, limit: int) -> int:
+        if self._all(sql.BUSY, [workspace, workspace])[0][0]:
+            return 0
+        with _faults():
+            gone = sum(
+                a.count for a in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
+            )
+            return gone or self._ask((sql.FORGET_FLOOR, [workspace]))[0].count
 
     def forget_history(self, before: int, limit: int) -> int:
         with _faults():

@@ -1,6 +1,6 @@
 """The PostgreSQL engine's statements; a list of rows comes as one JSON document."""
 
-from . import GUARDED
+from . import GUARDED, OF_TENANT
 
 Columns = dict[str, str]  # name: type
 
@@ -181,3 +181,13 @@ PULSE = (
     "INSERT INTO lease_pulse (process, at) VALUES (%s, %s)"
     " ON CONFLICT (process) DO UPDATE SET at = excluded.at"
 )
+
+BUSY = (
+    "SELECT (EXISTS (SELECT 1 FROM lease_lease WHERE workspace = %s)"
+    " OR EXISTS (SELECT 1 FROM lease_wait WHERE workspace = %s))::int"
+)
+FORGET_TENANT = [
+    f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} WHERE workspace = %s LIMIT %s))"
+    for table in OF_TENANT
+]
+FORGET_FLOOR = "DELETE FROM lease_tenant WHERE workspace = %s"

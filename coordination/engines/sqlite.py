@@ -230,6 +230,17 @@ class SqliteEngine:
                 )
         return len(tokens)
 
+    def tenants_after(self, after: str, limit: int) -> list[str]:
+        query = "SELECT workspace FROM lease_tenant WHERE workspace > ? ORDER BY workspace LIMIT ?"
+        return self._names(query, after, limit)
+
+    def forget_tenant(self, workspace: str, limit: int) -> int:
+        if self._rows(sql.BUSY, [(workspace, workspace)]):
+            return 0
+        with _faults():
+            gone = sum(self._db.execute(part, (workspace, limit)).rowcount for part in sql.FORGET_TENANT)
+            return gone or self._db.execute(sql.FORGET_FLOOR, (workspace,)).rowcount
+
     def forget_history(self, before: int, limit: int) -> int:
         with _faults():
             self._db.execute("DELETE FROM lease_outage WHERE until < ?", (before,))

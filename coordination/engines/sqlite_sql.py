@@ -1,5 +1,7 @@
 """The SQLite engine's statements, one prepared statement each: it looks up and writes row by row."""
 
+from . import OF_TENANT
+
 RESOURCE = (
     "SELECT workspace, name, last_token, due_at, contended FROM lease_resource"
     " WHERE workspace = ? AND name = ?"
@@ -63,3 +65,10 @@ ACTIVE_NAMES += " ORDER BY resource LIMIT ?3"
 PULSE = (
     "INSERT INTO lease_pulse (process, at) VALUES (?, ?) ON CONFLICT (process) DO UPDATE SET at = excluded.at"
 )
+
+BUSY = "SELECT 1 FROM lease_lease WHERE workspace = ? UNION SELECT 1 FROM lease_wait WHERE workspace = ?"
+FORGET_TENANT = [
+    f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE workspace = ? LIMIT ?)"
+    for table in OF_TENANT
+]
+FORGET_FLOOR = "DELETE FROM lease_tenant WHERE workspace = ?"

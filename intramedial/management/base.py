@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.utils import translation
 
 Result = dict[str, Any]
 Action = Callable[[dict[str, Any]], Result]
@@ -24,8 +25,9 @@ class ResultCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the action and write its result."""
-        result = self.run(options)
+        """Run the action and write its result, both in English whatever the pages speak."""
+        with translation.override("en"):
+            result = self.run(options)
         if options["json"]:
             self.stdout.write(json.dumps(result, ensure_ascii=False))
         else:

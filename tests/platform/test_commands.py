@@ -40,7 +40,7 @@ class TestWorkspace:
         assert workspace.api_keys.get().sha256 == keys.digest(made["apiKey"])
 
     def test_a_name_of_nothing(self):
-        with pytest.raises(CommandError, match="1 to 200"):
+        with pytest.raises(CommandError, match="Write a name"):
             run("workspace", "create", "  ")
 
     def test_for_people_it_is_lines(self):

@@ -192,3 +192,51 @@ def test_the_command_is_refused_beside_an_embedded_server() -> None:
         authority.stop()
         clock.install(before)
     assert authority.purge_offline() >= 0
+
+
+async def test_a_workspace_that_is_no_more_is_forgotten(door: Door, database: Database, time_: Time) -> None:
+    """All of it, in small steps, once nothing is held or waited for there; the others stay as they are."""
+    names = [f"lock:{number}" for number in range(700)]
+    for workspace in ("ws_gone", "ws_here"):
+        await door.together(*(door.acquire(f"did:{name}", name, workspace=workspace) for name in names))
+        await door.together(*(door.release(f"did:{name}", name, workspace=workspace) for name in names))
+    await door.acquire("did:a", "lock:held", workspace="ws_gone")
+    asked: list[list[str]] = []
+
+    def gone(workspaces: list[str]) -> set[str]:
+        asked.append(workspaces)
+        return {"ws_gone"} & set(workspaces)
+
+    def keep() -> None:
+        read = database.engine(readonly=True)
+        try:
+            keep_house(read, lambda job: door.authority.run(job).result(timeout=10), time_.now, 30, gone)
+        finally:
+            read.close()
+
+    keep()
+    assert left(database, "ws_gone") == left(database, "ws_here") | {
+        "lease_resource": 701,
+        "lease_agent": 701,
+    }
+    await door.release("did:a", "lock:held", workspace="ws_gone")
+    keep()
+    assert asked == [["ws_gone", "ws_here"], ["ws_gone", "ws_here"]]
+    assert set(left(database, "ws_gone").values()) == {0}
+    assert left(database, "ws_here") == {
+        "lease_resource": 700,
+        "lease_agent": 700,
+        "lease_trust_move": 700,
+        "lease_tenant": 1,
+    }
+    again = await door.acquire("did:a", "lock:1", workspace="ws_gone")
+    assert again.lease.token == 1  # nothing of it was kept in memory either
+
+
+def left(database: Database, workspace: str) -> dict[str, int]:
+    """How many rows there are of a workspace, by table."""
+    tables = ("lease_resource", "lease_agent", "lease_trust_move", "lease_tenant")
+    return {
+        table: database.rows(f"SELECT count(*) FROM {table} WHERE workspace = '{workspace}'")[0][0]
+        for table in tables
+    }

@@ -3,7 +3,9 @@
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import transaction
 
+from intramedial.audit import record
 from intramedial.management.base import NounCommand, Result
 from intramedial.workspaces import keys, provision
 from intramedial.workspaces.models import ApiKey, Workspace
@@ -28,12 +30,15 @@ class Command(NounCommand):
         """{"apiKey": "imk_…", "prefix": "imk_…"}."""
         try:
             workspace = Workspace.objects.get(public_id=options["workspace"])
-            key = provision.create_api_key(
-                workspace,
-                actor_did=options["actor"],
-                read_only=options["read_only"],
-                label=options["label"],
-            )
+            with transaction.atomic():
+                key = provision.create_api_key(
+                    workspace,
+                    actor_did=options["actor"],
+                    read_only=options["read_only"],
+                    label=options["label"],
+                )
+                said = {"actor": options["actor"], "readOnly": options["read_only"]}
+                record.act(None, "key.created", workspace=workspace.public_id, target=key.prefix, **said)
         except Workspace.DoesNotExist:
             raise CommandError(f"There is no workspace {options['workspace']!r}.") from None
         except (ValueError, provision.TooManyKeys) as error:
@@ -45,7 +50,10 @@ class Command(NounCommand):
         # Whoever pastes the whole key means its prefix; a secret is not repeated in a message.
         prefix = options["prefix"][: keys.PREFIX_LENGTH]
         try:
-            revoked_at = provision.revoke_api_key(prefix)
+            with transaction.atomic():
+                revoked_at = provision.revoke_api_key(prefix)
+                workspace = Workspace.objects.get(api_keys__prefix=prefix)
+                record.act(None, "key.revoked", workspace=workspace.public_id, target=prefix)
         except ApiKey.DoesNotExist:
             raise CommandError(f"There is no key {prefix}….") from None
         return {"prefix": prefix, "revokedAt": revoked_at.isoformat(timespec="milliseconds")[:-6] + "Z"}

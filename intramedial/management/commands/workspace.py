@@ -3,6 +3,7 @@
 from django.core.management.base import CommandError
 from django.db import transaction
 
+from intramedial.audit import record
 from intramedial.management.base import NounCommand, Result
 from intramedial.workspaces import provision
 
@@ -23,6 +24,9 @@ class Command(NounCommand):
             with transaction.atomic():
                 workspace = provision.create_workspace(options["name"])
                 key = provision.create_api_key(workspace, label="first key")
+                made = {"workspace": workspace.public_id}
+                record.act(None, "workspace.created", target=workspace.name, **made)
+                record.act(None, "key.created", target=key.prefix, **made)
         except ValueError as error:
             raise CommandError(str(error)) from None
         return {"workspace": workspace.public_id, "apiKey": key.secret}
