@@ -34,7 +34,15 @@ MODULES = tuple(
         "parts/sections",
         *("board/address", "board/agents", "board/beyond", "board/conduct", "board/connection"),
         *("board/deadlocks", "board/drawer", "board/graph", "board/graphic", "board/list", "board/log"),
-        *("board/order", "board/rates", "board/replay", "board/resources", "board/rows", "board/runs", "board/sparkline"),
+        *(
+            "board/order",
+            "board/rates",
+            "board/replay",
+            "board/resources",
+            "board/rows",
+            "board/runs",
+            "board/sparkline",
+        ),
         *("board/still", "board/timeline", "board/why", "board/words"),
     )
 )

@@ -94,6 +94,11 @@ def test_a_deadlock_is_drawn_and_goes_when_its_cause_goes(
     expect(twin.nth(0)).to_contain_text("agents.example:bea")
     expect(twin.nth(0)).to_contain_text("esperaría lock:a, que tiene")
     expect(twin.nth(1)).to_contain_text("espera lock:<img src=x onerror=alert(1)>, que tiene")
+    panel.view.get_by_role("button", name="Repetir paso a paso").click()
+    expect(panel.view).to_contain_text("1. agents.example:ana tiene lock:a.")
+    expect(drawing.locator(".edge:not([data-later])")).to_have_count(1)
+    expect(panel.view).to_contain_text("4. agents.example:bea pide lock:a: cerraría el círculo")
+    expect(drawing.locator("[data-later]")).to_have_count(0)
     assert violations(panel.page) == []
     assert panel.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
 

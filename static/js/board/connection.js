@@ -6,6 +6,8 @@ import { t } from "../lib/text.js";
 import { put, seconds } from "./words.js";
 
 const OLD_MS = 6500;
+/** Nobody needs to be told that a page that was just opened connects. */
+const PATIENCE_MS = 3000;
 const LAMPS = { live: "live", off: "off", paused: "off", ended: "off", removed: "off", missing: "off" };
 
 export class Connection {
@@ -34,7 +36,10 @@ export class Connection {
     put(this.chip, t(`live_${state}`, { age }));
     const stale = !["live", "connecting", "off"].includes(state);
     this.root.toggleAttribute("data-stale-data", stale && Boolean(this.live.picture));
-    for (const over of this.root.querySelectorAll("[data-over]")) over.hidden = over.dataset.over !== state;
+    const patient = state === "connecting" && performance.now() < PATIENCE_MS;
+    for (const over of this.root.querySelectorAll("[data-over]")) {
+      over.hidden = patient || over.dataset.over !== state;
+    }
     if (state === this.#said) return;
     this.#said = state;
     put(this.announcer, t(`live_${state}`, { age }));

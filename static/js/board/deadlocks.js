@@ -3,7 +3,8 @@
 import "../elements/short-did.js";
 import { h, icon, keyed, part } from "../lib/dom.js";
 import { clockTime, number, t } from "../lib/text.js";
-import { drawing } from "./graph.js";
+import { drawing, DRAWN } from "./graph.js";
+import { replay } from "./replay.js";
 import { moved } from "./words.js";
 
 const SHOWN = 20;
@@ -70,6 +71,7 @@ const who = (did) => h("short-did", { value: did });
 
 function card(pair) {
   const { agents, resources, cycle, at } = pair;
+  const svg = drawing(cycle, t("bd_circle", { n: number(cycle.length) }));
   const element = h(
     "li",
     { class: "deadlock" },
@@ -80,16 +82,17 @@ function card(pair) {
       h("p", {}, who(agents[0]), ` ${t("deadlock_asked")} `, name(resources[0]), "."),
       h("p", {}, who(agents[1]), ` ${t("deadlock_waits")} `, name(resources[1]), "."),
       h("p", { class: "quiet" }, t("bd_refused_why")),
-      steps(cycle),
+      inWords(cycle),
+      cycle.length <= DRAWN ? replay(svg, cycle) : null,
     ),
-    drawing(cycle, t("bd_circle", { n: number(cycle.length) })),
+    svg,
   );
   moved(element);
   return element;
 }
 
 /** The drawing's twin: the circle as a list. */
-function steps(cycle) {
+function inWords(cycle) {
   const holderOf = (index) => cycle[(index + 1) % cycle.length].agent;
   return h(
     "details",

@@ -6,7 +6,7 @@ import { t } from "../lib/text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 /** More agents than this are drawn as a gap. */
-const DRAWN = 6;
+export const DRAWN = 6;
 /** Measures of the drawing: as it is, and on a narrow screen, where its words keep their size. */
 const WIDE = { width: 560, height: 300, train: [136, 34], section: [156, 26], letters: 15 };
 const NARROW = { width: 336, height: 320, train: [104, 32], section: [116, 26], letters: 11 };
