@@ -1,4 +1,5 @@
-// What is shown lives in the address: ?vista= &q= &filtro= &orden= &recurso=. So it can be sent, and gone back to.
+// What is shown lives in the address: ?vista= &q= &filtro= &orden= &recurso=. So it can be sent, and gone
+// back to.
 
 const DEFAULTS = { vista: "recursos", q: "", filtro: "", orden: "", recurso: "" };
 const VIEWS = ["recursos", "agentes", "interbloqueos", "cronologia"];

@@ -1,5 +1,5 @@
-// The last moves of agents' trust: as events tell them, and before that as the server remembers them. Asked for only
-// those that are in sight, many at once.
+// The last moves of agents' trust: as events tell them, and before that as the server remembers them.
+// Asked for only those that are in sight, many at once.
 
 const SHOWN = 4;
 const AT_ONCE = 40;

@@ -1,4 +1,5 @@
-// How the board is connected, in a chip and, when that changes, for those who listen. Old data say how old they are.
+// How the board is connected, in a chip and, when that changes, for those who listen. Old data say how old
+// they are.
 
 import { serverNow } from "../lib/clock.js";
 import { part } from "../lib/dom.js";

@@ -1,5 +1,5 @@
-// One resource, from close up: who has it, who waits and why and until when, what has happened to it. A dialog; where
-// the focus was, there it returns.
+// One resource, from close up: who has it, who waits and why and until when, what has happened to it. A
+// dialog; where the focus was, there it returns.
 
 import "../elements/countdown.js";
 import "../elements/short-did.js";
@@ -19,7 +19,10 @@ export class Drawer {
   #opener = null;
   #asked = null;
 
-  /** @param {HTMLDialogElement} dialog @param {{picture, log, address}} board @param {(name: string) => void} back */
+  /**
+   * @param {HTMLDialogElement} dialog @param {{picture, log, address}} board @param {(name: string) => void}
+   * back
+   */
   constructor(dialog, board, back) {
     Object.assign(this, { dialog, board, back });
     this.sections = new Sections(() => "");

@@ -1,5 +1,5 @@
-// The drawing of a circle of waits, in the language of the single track: agents are trains, resources are the sections
-// that they hold, and the request that was refused stands at a signal that says stop.
+// The drawing of a circle of waits, in the language of the single track: agents are trains, resources are
+// the sections that they hold, and the request that was refused stands at a signal that says stop.
 
 import { shorten } from "../lib/did.js";
 import { t } from "../lib/text.js";
@@ -64,7 +64,8 @@ const fitted = (text, most) => shorten(text, Math.ceil(most * 0.5), Math.floor(m
 const NODES = {
   agent({ x, y, name }, { train: [width, height], letters }) {
     const nose = 14;
-    const d = `M${-width / 2} ${-height / 2}h${width - nose}l${nose} ${height / 2}l${-nose} ${height / 2}h${nose - width}z`;
+    const front = `l${nose} ${height / 2}l${-nose} ${height / 2}`;
+    const d = `M${-width / 2} ${-height / 2}h${width - nose}${front}h${nose - width}z`;
     return s(
       "g",
       { class: "train-node", transform: `translate(${x} ${y})` },
@@ -89,7 +90,9 @@ const NODES = {
     ),
 };
 
-/** From one node to the next. An agent waits for a resource: dashes. A resource is held by an agent: rails. */
+/**
+ * From one node to the next. An agent waits for a resource: dashes. A resource is held by an agent: rails.
+ */
 function edge(from, to, refused, size) {
   const waits = from.kind === "agent";
   const [x1, y1] = border(from, to, size);

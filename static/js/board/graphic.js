@@ -1,5 +1,6 @@
-// The train graph: time from left to right, a line a resource. The staff lies where somebody had it, and its end says
-// how that ended; those who stood at the signal are dashes above. The list below says the same in words.
+// The train graph: time from left to right, a line a resource. The staff lies where somebody had it, and
+// its end says how that ended; those who stood at the signal are dashes above. The list below says the
+// same in words.
 
 import { serverNow } from "../lib/clock.js";
 import { shorten } from "../lib/did.js";

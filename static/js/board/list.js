@@ -13,8 +13,14 @@ export class List {
 
   /**
    * @param {HTMLElement} root the view, with parts rows, empty, changes
-   * @param {{all: () => Iterable<string>, find: (key: string) => object | undefined, rank: (thing: object) => unknown[] | null,
-   *   sought: () => boolean, create: () => HTMLElement, update: (row: HTMLElement, key: string) => void}} kind
+   * @param {{
+   *   all: () => Iterable<string>,
+   *   find: (key: string) => object | undefined,
+   *   rank: (thing: object) => unknown[] | null,
+   *   sought: () => boolean,
+   *   create: () => HTMLElement,
+   *   update: (row: HTMLElement, key: string) => void,
+   * }} kind `sought`: whether less than all is listed
    */
   constructor(root, kind) {
     this.root = root;

@@ -1,12 +1,12 @@
-// Things in an order that is kept up as they change, and kept still while somebody points at it: what would have
-// moved is counted, and put right at the end. Pure.
+// Things in an order that is kept up as they change, and kept still while somebody points at it: what
+// would have moved is counted, and put right at the end. Pure.
 
 /** More changes than this at once are sorted anew. */
 const MANY = 1000;
 
 /**
- * `find(key)`: the thing, or undefined once it is gone; `rank(thing)`: a list of texts and numbers to sort by, null to
- * leave it out. Equal ranks stand in the order of their keys.
+ * `find(key)`: the thing, or undefined once it is gone; `rank(thing)`: a list of texts and numbers to sort by,
+ * null to leave it out. Equal ranks stand in the order of their keys.
  */
 export class Order {
   keys = [];

@@ -26,7 +26,9 @@ export class Rates {
     for (const at of this.#seconds.keys()) if (at < here - SECONDS) this.#seconds.delete(at);
   }
 
-  /** The values of `kind` in each second up to the last whole one, oldest first; null where nothing is known. */
+  /**
+   * The values of `kind` in each second up to the last whole one, oldest first; null where nothing is known.
+   */
   series(kind, now) {
     const last = second(now) - 1;
     return Array.from({ length: SECONDS }, (_, index) => {

@@ -21,7 +21,10 @@ export function steps(cycle) {
   return [...holds, ...waits, { edge: 0, words: ["bd_step_refused", { did: short(agent), resource }] }];
 }
 
-/** A button that shows the steps in `svg`, whose edges stand in the order of the circle, and a line that tells them. */
+/**
+ * A button that shows the steps in `svg`, whose edges stand in the order of the circle, and a line that
+ * tells them.
+ */
 export function replay(svg, cycle) {
   const told = h("p", { class: "quiet", role: "status" });
   const edges = [...svg.querySelectorAll(".edge")];

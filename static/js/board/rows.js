@@ -1,5 +1,6 @@
-// A long list of which only the rows in sight exist. Every row is equally high (the length `--row` of the stylesheet);
-// the list scrolls with the page. One row is in the tab order; arrows, Page Up and Down, Home and End go along them.
+// A long list of which only the rows in sight exist. Every row is equally high (the length `--row` of the
+// stylesheet); the list scrolls with the page. One row is in the tab order; arrows, Page Up and Down, Home
+// and End go along them.
 
 import { h } from "../lib/dom.js";
 
@@ -14,8 +15,8 @@ export class Rows {
 
   /**
    * @param {HTMLElement} host a row group
-   * @param {{create: () => HTMLElement, update: (row: HTMLElement, key: string) => void}} kind a row has one element
-   *   marked `data-opens`, which is what the keyboard goes to
+   * @param {{create: () => HTMLElement, update: (row: HTMLElement, key: string) => void}} kind a row has one
+   *   element marked `data-opens`, which is what the keyboard goes to
    */
   constructor(host, kind) {
     Object.assign(this, { host }, kind);

@@ -1,10 +1,14 @@
-// Who has had what over the last minute, and who stood waiting: runs and waits by resource, from what events tell. Pure.
+// Who has had what over the last minute, and who stood waiting: runs and waits by resource, from what
+// events tell. Pure.
 
 export const WINDOW_MS = 60_000;
 const RUNS_KEPT = 40;
 const LANES_KEPT = 200;
 
-/** A lane: {resource, runs: [{token, did, from, to, end}], waits: [{did, from, to}], marks: [{at, until, kind}], at}. */
+/**
+ * A lane: {resource, runs: [{token, did, from, to, end}], waits: [{did, from, to}], marks: [{at, until,
+ * kind}], at}.
+ */
 export class Runs {
   lanes = new Map();
 

@@ -7,7 +7,10 @@ const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [120, 28];
 
 export class Sparkline {
-  /** @param {HTMLElement} root with an svg, and elements marked `now` and `twin`; `data-kind` names the series */
+  /**
+   * @param {HTMLElement} root with an svg, and elements marked `now` and `twin`; `data-kind` names the
+   * series
+   */
   constructor(root, rates) {
     this.rates = rates;
     this.kind = root.dataset.kind;

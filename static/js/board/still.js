@@ -1,5 +1,5 @@
-// Nothing moves under a pointer: tells when somebody points at a list, or is in it with the keyboard. Whoever has
-// gone away and left the pointer there does not hold it for ever.
+// Nothing moves under a pointer: tells when somebody points at a list, or is in it with the keyboard.
+// Whoever has gone away and left the pointer there does not hold it for ever.
 
 const IDLE_MS = 60_000;
 const TOUCHED_MS = 4000;

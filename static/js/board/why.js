@@ -3,13 +3,13 @@
 const conflict = (one, other) => one === "exclusive" || other === "exclusive";
 
 /**
- * The latest instant at which a waiter is offered the resource, if nobody renews: the leases in its way run out at their
- * time, and everyone ahead takes as long as they may, to claim and then to hold.
+ * The latest instant at which a waiter is offered the resource, if nobody renews: the leases in its way run out at
+ * their time, and everyone ahead takes as long as they may, to claim and then to hold.
  *
  * @param {{holders: object[], queue: object[]}} section
  * @param {number} now and the limits in milliseconds
- * @returns {{until: number, holders: object[], ahead: object[], offered: boolean} | null} `holders` and `ahead`: what
- *   is in its way; null for an agent that does not wait there
+ * @returns {{until: number, holders: object[], ahead: object[], offered: boolean} | null} `holders` and `ahead`:
+ *   what is in its way; null for an agent that does not wait there
  */
 export function why(section, did, now, { leaseTtlMs, offerMs }) {
   const place = section.queue.findIndex(({ actorDid }) => actorDid === did);
@@ -31,14 +31,19 @@ export function why(section, did, now, { leaseTtlMs, offerMs }) {
   return { until: offered ? now : free(own.mode), holders, ahead, offered };
 }
 
-/** The sole holder that asks for more has nobody ahead when its own lease holds back the first of the others. */
+/**
+ * The sole holder that asks for more has nobody ahead when its own lease holds back the first of the others.
+ */
 function upgrades({ holders, queue }, did) {
   const [lease] = holders;
   const first = queue.find(({ actorDid }) => actorDid !== did);
   return holders.length === 1 && lease.holder === did && Boolean(first) && conflict(lease.mode, first.mode);
 }
 
-/** What an agent waits for, what its holder waits for, and so on: [{did, resource, holder}], at most `most` long. */
+/**
+ * What an agent waits for, what its holder waits for, and so on: [{did, resource, holder}], at most `most`
+ * long.
+ */
 export function chain(picture, did, most = 8) {
   const links = [];
   const seen = new Set();
