@@ -1,11 +1,12 @@
-"""What programs that read the site ask for: robots.txt, sitemap.xml, llms.txt."""
+"""What programs ask a site for, unasked: robots.txt, sitemap.xml, llms.txt, favicon.ico."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.templatetags.static import static
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import override
 from django.views.decorators.http import require_safe
@@ -34,7 +35,14 @@ def urlpatterns(pages: Sequence[Page], account: Callable[[], dict[str, Any]]) ->
         path("robots.txt", robots, name="robots"),
         path("sitemap.xml", sitemap, name="sitemap"),
         path("llms.txt", llms, name="llms"),
+        path("favicon.ico", favicon, name="favicon"),
     ]
+
+
+@require_safe
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Where the icon is, for what names none: the admin, and files looked at by themselves."""
+    return redirect(static("img/favicon.svg"))
 
 
 @require_safe

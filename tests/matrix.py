@@ -41,6 +41,7 @@ class Row:
 PAGES = {
     # To be found.
     **dict.fromkeys(("robots", "sitemap", "llms", "styles"), Row(EVERYBODY)),
+    "favicon": Row(LED_AWAY),
     **dict.fromkeys(("home", "module_text", "verify", "mcp", "live", "errors", "error"), Row(EVERYBODY)),
     **dict.fromkeys(("part_texts", "scenario_program"), Row(EVERYBODY)),
     **dict.fromkeys(("legal_notice", "legal_privacy", "legal_cookies", "legal_retention"), Row(EVERYBODY)),
