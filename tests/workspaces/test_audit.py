@@ -152,6 +152,10 @@ def test_entries_are_added_and_never_changed(workspace):
         mine.delete()
     with pytest.raises(DatabaseError), connection.cursor() as cursor:
         cursor.execute("UPDATE audit_entry SET at = '2001-01-01' WHERE id = %s", [entry.pk])
+    columns = "(id, at, workspace, action, target, detail, address)"
+    values = "VALUES (%s, '2031-05-01', 'ws_x', 'x', '', '{}', '')"
+    with pytest.raises(DatabaseError, match="never changed"), connection.cursor() as cursor:
+        cursor.execute(f"REPLACE INTO audit_entry {columns} {values}", [entry.pk])
     assert mine.get().action == "key.created"
 
 
