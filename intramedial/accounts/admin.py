@@ -21,6 +21,7 @@ from intramedial.accounts.models import AccessRequest, BetaPassword, BetaUse, Ca
 from intramedial.admin_site import AuditedAdmin, FirstRows, LargeTableAdmin, RecordAdmin
 
 ANSWERED_AT_ONCE = 50
+GIVE_PERMISSIONS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 # Sessions hold what logs one in, authenticators what makes the codes: neither is for anybody to look at.
 admin.site.unregister([Group, EmailAddress, Authenticator, UserSession])
@@ -28,7 +29,19 @@ admin.site.unregister([Group, EmailAddress, Authenticator, UserSession])
 
 @admin.register(Group)
 class AuditedGroupAdmin(AuditedAdmin, GroupAdmin):
-    """Groups of permissions."""
+    """Groups of permissions: for administrators, since whoever changed theirs would be one."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Administrators alone."""
+        return bool(request.user.is_superuser)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Administrators alone."""
+        return bool(request.user.is_superuser)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Administrators alone."""
+        return bool(request.user.is_superuser)
 
 
 class UserCreation(AdminUserCreationForm):
@@ -67,6 +80,20 @@ class AccountAdmin(AuditedAdmin, UserAdmin):
         ("Fechas", {"fields": ("last_login", "date_joined")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """What gives permissions is for administrators: whoever gave themselves one would be one."""
+        own = super().get_readonly_fields(request, obj)
+        return own if request.user.is_superuser else (*own, *GIVE_PERMISSIONS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Accounts that enter here are changed by administrators: with their password one would be them."""
+        allowed = super().has_change_permission(request, obj)
+        return allowed and (obj is None or not obj.is_staff or request.user.is_superuser)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Deleted by their owners, with what is nobody else's (`leaving.py`); here they are deactivated."""
+        return False
 
 
 class BetaPasswordCreation(forms.ModelForm):
@@ -111,7 +138,7 @@ class BetaPasswordAdmin(LargeTableAdmin):
             )
         super().save_model(request, obj, form, change)
 
-    @admin.action(description="Revocar las seleccionadas")
+    @admin.action(description="Revocar las seleccionadas", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[BetaPassword]) -> None:
         """Revoke those not revoked yet."""
         with transaction.atomic():
@@ -147,7 +174,11 @@ class AccessRequestAdmin(LargeTableAdmin):
         """Made by whoever asks."""
         return False
 
-    @admin.action(description="Dar a cada una una contraseña de la beta, de un uso", permissions=["change"])
+    def has_answer_permission(self, request: HttpRequest) -> bool:
+        """Whoever may change requests and make beta passwords."""
+        return self.has_change_permission(request) and request.user.has_perm("accounts.add_betapassword")
+
+    @admin.action(description="Dar a cada una una contraseña de la beta, de un uso", permissions=["answer"])
     def answer(self, request: HttpRequest, queryset: QuerySet[AccessRequest]) -> HttpResponse:
         """Make a beta password for each that has none yet, mark it answered, and show them, this once."""
         made = []

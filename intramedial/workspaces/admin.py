@@ -170,7 +170,7 @@ class ApiKeyAdmin(LargeTableAdmin):
             )
         super().save_model(request, obj, form, change)
 
-    @admin.action(description="Revocar las seleccionadas")
+    @admin.action(description="Revocar las seleccionadas", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         """Revoke those not revoked yet; they stop working at once."""
         with transaction.atomic():

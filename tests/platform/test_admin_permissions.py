@@ -1,0 +1,99 @@
+"""The admin for staff who may do little: they do no more, and cannot make themselves administrators."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.test import Client
+from django.urls import reverse
+
+from intramedial.accounts import beta
+from intramedial.accounts.models import AccessRequest, BetaPassword
+from tests.people import PASSWORD, client_of, person
+
+
+def staff(*may: str) -> tuple[Any, Client]:
+    """Somebody of the staff with these permissions, and their browser."""
+    user = person(is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=may))
+    return user, client_of(user)
+
+
+def of_account(page: str, user: Any) -> str:
+    """Where the page of an account is."""
+    name = "auth_user_password_change" if page == "password" else f"accounts_user_{page}"
+    return reverse(f"admin:{name}", args=[user.pk])
+
+
+def choose(client: Client, path: str, action: str, pk: int) -> Any:
+    """Do an action to a row of a list."""
+    return client.post(path, {"action": action, "_selected_action": [pk]})
+
+
+@pytest.fixture(autouse=True)
+def _tables(migrated_databases: None) -> None:
+    """There are tables."""
+
+
+@pytest.mark.parametrize("may", ["view", "change"])
+def test_whoever_only_looks_revokes_nothing(workspace, api_key, may):
+    _user, client = staff(f"{may}_betapassword", f"{may}_apikey")
+    password = BetaPassword.objects.get(hash=beta.digest(beta.create()))
+    key = workspace.api_keys.get()
+    choose(client, reverse("admin:accounts_betapassword_changelist"), "revoke", password.pk)
+    choose(client, reverse("admin:workspaces_apikey_changelist"), "revoke", key.pk)
+    password.refresh_from_db()
+    key.refresh_from_db()
+    assert [bool(row.revoked_at) for row in (password, key)] == [may == "change"] * 2
+
+
+@pytest.mark.parametrize("may", [[], ["add_betapassword"]], ids=str)
+def test_a_request_is_answered_by_whoever_makes_beta_passwords(may):
+    _user, client = staff("change_accessrequest", *may)
+    asked = AccessRequest.objects.create(email=person().email, about="x")
+    choose(client, reverse("admin:accounts_accessrequest_changelist"), "answer", asked.pk)
+    asked.refresh_from_db()
+    assert bool(asked.answered_at) is bool(may)
+
+
+def test_nobody_makes_themselves_an_administrator():
+    user, client = staff("view_user", "add_user", "change_user", "change_group", "add_group")
+    somebody = person()
+    given = {"email": somebody.email, "name": "A", "is_staff": "on", "is_superuser": "on", "is_active": "on"}
+    given["user_permissions"] = Permission.objects.get(codename="delete_user").pk
+    for whose in (user, somebody):
+        client.post(of_account("change", whose), given | {"email": whose.email})
+        whose.refresh_from_db()
+        assert not whose.is_superuser
+        assert whose.is_staff is (whose is user)
+    assert somebody.name == "A"
+    assert not somebody.user_permissions.exists()
+    client.post(reverse("admin:auth_group_add"), {"name": f"group of {user.email}"})
+    assert not Group.objects.filter(name__contains=user.email).exists()
+
+
+@pytest.mark.parametrize("powers", [{"is_staff": True}, {"is_staff": True, "is_superuser": True}], ids=str)
+def test_nobody_takes_an_account_that_may_do_more(powers):
+    _user, client = staff("change_user")
+    other = person(**powers)
+    new = {"password1": "another long phrase", "password2": "another long phrase", "usable_password": "true"}
+    assert client.post(of_account("password", other), new).status_code == 403
+    client.post(of_account("change", other), {"email": f"taken-{other.email}", "is_active": "on"})
+    other.refresh_from_db()
+    assert other.check_password(PASSWORD)
+    assert not other.email.startswith("taken-")
+
+
+def test_an_account_is_deleted_by_its_owner_alone(workspace):
+    client = client_of(person(is_staff=True, is_superuser=True))
+    owner = person()
+    assert client.post(of_account("delete", owner), {"post": "yes"}).status_code == 403
+    owner.refresh_from_db()
+
+
+def test_a_list_is_filtered_by_no_hash_and_no_number_too_large():
+    client = client_of(person(is_staff=True, is_superuser=True))
+    for model, field in (("accounts_betapassword", "hash"), ("workspaces_apikey", "sha256")):
+        path = reverse(f"admin:{model}_changelist")
+        assert client.get(path, {f"{field}__startswith": "a"}).status_code == 400
+        assert client.get(path, {"id__in": "9" * 30}).status_code == 302
