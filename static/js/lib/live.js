@@ -13,6 +13,7 @@ const HIDDEN_MS = 60_000;
 // A lease that is over and of whose end nothing was heard: what was to tell of it may have died.
 const OVERDUE_MS = 3000;
 const LOOK_MS = 2000;
+const LOST = 1006;
 const TOO_MANY = 4429;
 const SLOW_RETRIES = 5;
 // Codes after which asking again is of no use: 4000 and the status of the problem.
@@ -30,7 +31,9 @@ export class Live extends EventTarget {
   #socket = null;
   #seq = null;
   #tries = 0;
-  #timer = null;
+  #attempt = 0;
+  #retry = null;
+  #hidden = null;
   #wanted = false;
   #silence = null;
   #look = null;
@@ -45,10 +48,10 @@ export class Live extends EventTarget {
     this.ticket = ticket;
     // Nobody looks at a hidden tab: let go of the socket, and ask anew when it is seen again.
     document.addEventListener("visibilitychange", () => {
+      clearTimeout(this.#hidden);
       if (!this.#wanted) return;
-      if (document.hidden) this.#timer = setTimeout(() => document.hidden && this.#drop("paused"), HIDDEN_MS);
+      if (document.hidden) this.#hidden = setTimeout(() => this.#drop("paused"), HIDDEN_MS);
       else if (!this.#socket) this.#open();
-      else clearTimeout(this.#timer);
     });
   }
 
@@ -71,7 +74,9 @@ export class Live extends EventTarget {
   }
 
   #drop(state) {
-    clearTimeout(this.#timer);
+    this.#attempt += 1;
+    clearTimeout(this.#retry);
+    clearTimeout(this.#hidden);
     clearTimeout(this.#silence);
     const socket = this.#socket;
     this.#socket = null;
@@ -79,8 +84,10 @@ export class Live extends EventTarget {
     this.#say(state);
   }
 
+  /** Only the latest attempt comes to a socket: whoever looks away and back does not get two. */
   async #open() {
-    clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
+    const attempt = (this.#attempt += 1);
     this.#say(this.picture ? "reconnecting" : "connecting");
     const protocols = ["intramedial"];
     // The ticket travels as a subprotocol: an address would end up in logs.
@@ -88,12 +95,13 @@ export class Live extends EventTarget {
       try {
         protocols.push(`ticket.${await this.ticket()}`);
       } catch (error) {
+        if (attempt !== this.#attempt) return;
         if (error.answer && error.answer.status < 500 && error.answer.status !== 429) this.#drop("off");
         else this.#later();
         return;
       }
     }
-    if (!this.#wanted) return;
+    if (attempt !== this.#attempt) return;
     const url = new URL(this.path, location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(url, protocols);
@@ -101,6 +109,16 @@ export class Live extends EventTarget {
     this.#seq = null;
     socket.onmessage = (event) => socket === this.#socket && this.#heard(JSON.parse(event.data));
     socket.onclose = ({ code }) => socket === this.#socket && this.#closed(code);
+    this.#expectWords(socket);
+  }
+
+  /** Takes a socket that stays silent for lost: a browser waits a minute for a network that is gone to say so. */
+  #expectWords(socket) {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      socket.close();
+      this.#closed(LOST);
+    }, SILENCE_MS);
   }
 
   #closed(code) {
@@ -118,14 +136,13 @@ export class Live extends EventTarget {
     this.#tries = Math.max(this.#tries, tries);
     const longest = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#tries);
     this.#tries += 1;
-    this.#timer = setTimeout(() => this.#open(), longest * (0.5 + Math.random() / 2));
+    this.#retry = setTimeout(() => this.#open(), longest * (0.5 + Math.random() / 2));
   }
 
   #heard(message) {
     learn(message.serverTime);
     this.heardAt = serverNow();
-    clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#socket?.close(), SILENCE_MS);
+    this.#expectWords(this.#socket);
     if (message.type === "snapshot") {
       this.#seq = message.seq;
       this.#tries = 0;
