@@ -3,6 +3,7 @@
 from typing import Any
 
 from allauth.account import views
+from allauth.account.forms import UserTokenForm
 from allauth.account.views._password_reset import INTERNAL_RESET_SESSION_KEY
 from django import forms
 from django.conf import settings
@@ -90,9 +91,11 @@ class PasswordResetView(views.PasswordResetView):
 @require_safe
 @never_cache
 def reset_link(request: HttpRequest) -> HttpResponse:
-    """The link of a mail: what it proves goes into the session, and out of the address."""
+    """The link of a mail: what it proves goes into the session, and out of the address. One that proves
+    nothing makes no session, so that strangers cannot fill the table."""
     user, _, key = request.GET.get(LINK, "").partition("-")
-    request.session[INTERNAL_RESET_SESSION_KEY] = key
+    if UserTokenForm({"uidb36": user, "key": key}).is_valid():
+        request.session[INTERNAL_RESET_SESSION_KEY] = key
     known = user if user.isascii() and user.isalnum() else "0"
     return redirect("account_reset_password_from_key", known, PasswordResetFromKeyView.reset_url_key)
 

@@ -19,15 +19,17 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from intramedial.accounts import browsers, leaving
+from intramedial.accounts import browsers, leaving, tries
 from intramedial.accounts.adapter import LINK
 from intramedial.accounts.again import password_again
+from intramedial.accounts.entrance import TOO_MANY_REQUESTS
 from intramedial.accounts.forms import DeleteAccountForm, email_field
 from intramedial.accounts.models import User
 from intramedial.audit import record
 from intramedial.workspaces import names
 
 LONGEST_NUMBER = 18
+NEW_ADDRESSES_PER_HOUR = 5
 page = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -96,17 +98,25 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @password_again
 def email(request: HttpRequest) -> HttpResponse:
-    """Another address; where mail is configured it counts once it is confirmed."""
+    """Another address; where mail is configured it counts once it is confirmed. Since mail goes to whatever
+    was typed, it is not to be typed without end."""
     user: Any = request.user
     form = EmailForm(request.POST if request.method == "POST" else None, user=user)
+    wait = None
     if request.method == "POST" and form.is_valid():
-        if settings.SENDS_MAIL:
-            EmailAddress.objects.add_new_email(request, user, form.cleaned_data["email"])
-        else:
-            _change_address(request, user, form.cleaned_data["email"])
-        return redirect("account_email")
+        wait = tries.spend(f"address of {user.pk}", NEW_ADDRESSES_PER_HOUR)
+        if wait is None:
+            if settings.SENDS_MAIL:
+                EmailAddress.objects.add_new_email(request, user, form.cleaned_data["email"])
+            else:
+                _change_address(request, user, form.cleaned_data["email"])
+            return redirect("account_email")
+        form.add_error("email", wait.words)
     context = {"form": form, "pending": EmailAddress.objects.get_new(user) if settings.SENDS_MAIL else None}
-    return render(request, "account/email.html", context)
+    answer = render(request, "account/email.html", context, status=TOO_MANY_REQUESTS if wait else 200)
+    if wait is not None:
+        answer["Retry-After"] = str(wait.seconds)
+    return answer
 
 
 def _change_address(request: HttpRequest, user: Any, address: str) -> None:

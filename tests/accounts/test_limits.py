@@ -4,8 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
+from django.utils.http import int_to_base36
 
 from intramedial.accounts import tries
 from intramedial.accounts.models import CacheEntry, Try, User
@@ -121,3 +123,24 @@ def test_mail_is_not_sent_to_one_address_without_end(mail):
     for _ in range(8):
         Door().post("/cuenta/contrasena/olvidada/", {"email": user.email})
     assert len(mail) == 5
+
+
+def test_mail_is_not_sent_to_many_addresses_by_one_account(mail):
+    client = people.client_of(people.person(), password_again=True)
+    for _ in range(5):
+        assert client.post("/cuenta/correo/", {"email": new_email()}).status_code == 302
+    refused = client.post("/cuenta/correo/", {"email": "six@example.com"})
+    assert refused.status_code == 429
+    assert int(refused["Retry-After"]) > 3500
+    assert "Demasiados intentos" in errors(refused)["email"][0]
+    assert "six@example.com" in refused.content.decode()
+    assert len(mail) == 5
+
+
+def test_links_that_prove_nothing_make_no_sessions(migrated_databases):
+    user = people.person()
+    for forged in ("", "x", f"{int_to_base36(user.pk)}-{'k' * 3000}", "zzzzzzzzzzzzz-a-b"):
+        door = Door()
+        page = door.get("/cuenta/contrasena/olvidada/enlace/", {"clave": forged}, follow=True)
+        assert page.status_code == 200
+        assert settings.SESSION_COOKIE_NAME not in door.cookies
