@@ -8,6 +8,7 @@ from allauth.mfa.base import views as second_step
 from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
 from django.urls import path, re_path
+from django.views.decorators.cache import never_cache
 from django.views.generic import RedirectView
 
 from intramedial.accounts import access, entrance, views
@@ -30,7 +31,11 @@ urlpatterns = [
     path("salir/", allauth_account.logout, name="account_logout"),
     path("cuenta/", views.account, name="account"),
     path("cuenta/correo/", views.email, name="account_email"),
-    path("cuenta/contrasena/", entrance.PasswordChangeView.as_view(), name="account_change_password"),
+    path(
+        "cuenta/contrasena/",
+        never_cache(entrance.PasswordChangeView.as_view()),
+        name="account_change_password",
+    ),
     path("cuenta/contrasena/olvidada/", entrance.PasswordResetView.as_view(), name="account_reset_password"),
     path(
         "cuenta/contrasena/olvidada/enviado/",
@@ -48,17 +53,19 @@ urlpatterns = [
         entrance.PasswordResetFromKeyView.as_view(),
         name="account_reset_password_from_key",
     ),
-    path("cuenta/comprobar/", entrance.ReauthenticateView.as_view(), name="account_reauthenticate"),
+    path(
+        "cuenta/comprobar/", never_cache(entrance.ReauthenticateView.as_view()), name="account_reauthenticate"
+    ),
     path("cuenta/comprobar/codigo/", second_step.reauthenticate, name="mfa_reauthenticate"),
     path("cuenta/sesiones/", views.sessions, name="account_sessions"),
     path("cuenta/borrar/", views.delete, name="account_delete"),
     path("cuenta/dos-pasos/", to_account, name="mfa_index"),
-    path("cuenta/dos-pasos/activar/", totp.activate_totp, name="mfa_activate_totp"),
-    path("cuenta/dos-pasos/quitar/", totp.deactivate_totp, name="mfa_deactivate_totp"),
+    path("cuenta/dos-pasos/activar/", never_cache(totp.activate_totp), name="mfa_activate_totp"),
+    path("cuenta/dos-pasos/quitar/", never_cache(totp.deactivate_totp), name="mfa_deactivate_totp"),
     path("cuenta/dos-pasos/codigos/", recovery_codes.view_recovery_codes, name="mfa_view_recovery_codes"),
     path(
         "cuenta/dos-pasos/codigos/nuevos/",
-        recovery_codes.generate_recovery_codes,
+        never_cache(recovery_codes.generate_recovery_codes),
         name="mfa_generate_recovery_codes",
     ),
 ]

@@ -17,7 +17,7 @@ _UNSEEN = re.compile(
 )
 # Controls, surrogates, private and unassigned code points; separators of lines and paragraphs.
 _REFUSED = {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
-# Beyond Latin-1, letters and digits in another dress: 𝐀, Ａ, ①.
+# Beyond Latin-1, letters and digits in another dress: 𝐀, Ａ, ①, ⓐ, ⒜.
 _DRESSED_FROM = "\u2000"
 MAX_MARKS = 2
 
@@ -49,11 +49,13 @@ def _check_looks(text: str) -> None:
             raise ValidationError(
                 _("«%(word)s» mezcla letras de alfabetos que se confunden entre sí.") % {"word": word}
             )
-    if any(char >= _DRESSED_FROM and char.isalnum() and _plain(char) for char in text):
+    if any(char >= _DRESSED_FROM and _dressed(char) for char in text):
         raise ValidationError(_("Lleva letras o cifras que parecen otras: escríbelas con el teclado normal."))
     if re.search(rf"[\u0300-\u036f]{{{MAX_MARKS + 1}}}", unicodedata.normalize("NFD", text)):
         raise ValidationError(_("Lleva demasiados signos sobre una misma letra."))
 
 
-def _plain(char: str) -> bool:
-    return unicodedata.normalize("NFKC", char).isascii()
+def _dressed(char: str) -> bool:
+    plain = unicodedata.normalize("NFKC", char)
+    one = plain.strip("()")
+    return plain.isascii() and (char.isalnum() or (char != one and len(one) == 1 and one.isalnum()))

@@ -42,8 +42,9 @@ def test_the_policy_of_the_account_pages_has_no_exception():
 
 def test_pages_of_an_account_are_not_kept_by_browsers():
     client = people.client_of(people.person(), password_again=True)
-    for path in ("/cuenta/", "/cuenta/sesiones/", "/cuenta/correo/", "/cuenta/borrar/"):
-        assert "no-store" in client.get(path)["Cache-Control"]
+    parts = ("", "sesiones/", "correo/", "borrar/", "contrasena/", "comprobar/", "dos-pasos/activar/")
+    for part in parts:
+        assert "no-store" in client.get(f"/cuenta/{part}")["Cache-Control"]
 
 
 def test_nothing_of_allauth_is_mounted_that_has_no_page_of_ours():

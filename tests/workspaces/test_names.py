@@ -20,6 +20,7 @@ from intramedial.workspaces.names import MAX_NAME, normal
         ("支払いチーム A", "支払いチーム A"),
         ("2.º equipo", "2.º equipo"),
         ("🚆 trenes", "🚆 trenes"),
+        ("Marca™ №", "Marca™ №"),
         ("<b>&amp;</b>", "<b>&amp;</b>"),
         ("x" * MAX_NAME, "x" * MAX_NAME),
     ],
@@ -46,6 +47,9 @@ def test_names_that_are_taken(typed: str, kept: str) -> None:
         "Αdmin",
         "𝐀dmin",
         "ａdmin",
+        "ⓐⓓⓜⓘⓝ",
+        "🄰dmin",
+        "⒜dmin",
         "a\u0301\u0302\u0303b",
     ],
 )
