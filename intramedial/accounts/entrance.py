@@ -94,9 +94,9 @@ def reset_link(request: HttpRequest) -> HttpResponse:
     """The link of a mail: what it proves goes into the session, and out of the address. One that proves
     nothing makes no session, so that strangers cannot fill the table."""
     user, _, key = request.GET.get(LINK, "").partition("-")
-    if UserTokenForm({"uidb36": user, "key": key}).is_valid():
-        request.session[INTERNAL_RESET_SESSION_KEY] = key
     known = user if user.isascii() and user.isalnum() else "0"
+    if UserTokenForm({"uidb36": known, "key": key}).is_valid():
+        request.session[INTERNAL_RESET_SESSION_KEY] = key
     return redirect("account_reset_password_from_key", known, PasswordResetFromKeyView.reset_url_key)
 
 
