@@ -1,14 +1,16 @@
 """The admin's site, Intramedial's name on it, in Spanish; and what the admins of its models share."""
 
 from collections.abc import Iterable
+from functools import wraps
 from typing import Any, ClassVar
 
 from django.contrib.admin import AdminSite, ModelAdmin, ShowFacets
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.widgets import AdminSplitDateTime
 from django.contrib.auth import get_user_model
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db import DataError
 from django.db.models import DateTimeField, Model, QuerySet
@@ -34,6 +36,7 @@ NAMES = {
 }
 
 
+NUL = "\0"
 HASHES = ("hash", "sha256")
 """Columns of what is kept of secrets."""
 
@@ -64,6 +67,19 @@ class Site(AdminSite):
                 model["name"] = NAMES.get(model["object_name"], model["name"])
         place = {label: at for at, label in enumerate(ORDER)}
         return sorted(found, key=lambda app: place.get(app["app_label"], len(ORDER)))
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """A page, for what can be text in a database: what cannot is asked wrong, wherever it stands."""
+
+        @wraps(view)
+        def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            given = (request.GET, request.POST)
+            texts = [text for part in given for _name, found in part.lists() for text in found]
+            if any(NUL in text for text in (*texts, *map(str, kwargs.values()))):
+                raise BadRequest("a NUL is in no text")
+            return view(request, *args, **kwargs)
+
+        return super().admin_view(asked, cacheable)
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """By the same door as everybody, beta password and all. 403 for who is in and is not of the staff."""
@@ -111,6 +127,15 @@ class AuditedAdmin(ModelAdmin):
             return super().get_changelist_instance(request)
         except (OverflowError, DataError):
             raise IncorrectLookupParameters from None
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+        """Do an action to the chosen rows; BadRequest for what can be the key of none."""
+        try:
+            for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
+                self.opts.pk.to_python(key)
+            return super().response_action(request, queryset)
+        except (ValidationError, OverflowError, DataError):
+            raise BadRequest("no key of a row") from None
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         """Note it."""

@@ -97,3 +97,20 @@ def test_a_list_is_filtered_by_no_hash_and_no_number_too_large():
         path = reverse(f"admin:{model}_changelist")
         assert client.get(path, {f"{field}__startswith": "a"}).status_code == 400
         assert client.get(path, {"id__in": "9" * 30}).status_code == 302
+
+
+def test_keys_that_are_none_are_asked_wrong():
+    client = client_of(person(is_staff=True, is_superuser=True))
+    beta.create()  # an action to a list without rows is none
+    path = reverse("admin:accounts_betapassword_changelist")
+    for key in ("x", "\0", "9" * 30):
+        for action in ("revoke", "delete_selected"):
+            answer = client.post(path, {"action": action, "_selected_action": key})
+            assert answer.status_code in (302, 400), (key, action)
+    assert client.post(path, {"action": "revoke", "_selected_action": "x"}).status_code == 400
+    for path in (
+        "coordination/tenantrow/%00/change/",
+        "workspaces/apikey/?prefix=%00",
+        "autocomplete/?app_label=workspaces&model_name=membership&field_name=user&term=%00",
+    ):
+        assert client.get(f"/admin/{path}").status_code == 400, path
