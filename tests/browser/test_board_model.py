@@ -1,5 +1,6 @@
 """The board's scripts that need no page: its model agrees with the one in Python, its order with a sort."""
 
+import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +51,26 @@ ORDER = """async ({ begin, changes }) => {
     seen.push({ keys: [...order.keys], pending: order.pending });
   }
   return seen;
+}"""
+
+CIRCLE = """async (count) => {
+  const { drawing } = await import("/static/js/board/graph.js");
+  const cycle = Array.from({ length: count }, (_, at) => ({
+    agent: `did:web:agents.example:an-agent-of-some-name-${at}`,
+    waitsFor: `lock:deploy/some-service-${at}`,
+  }));
+  const svg = drawing(cycle, "circle");
+  svg.style.width = "36rem";
+  document.body.append(svg);
+  const shape = (node) => node.querySelector("path, rect") ?? node.firstElementChild;
+  const boxes = [...svg.querySelectorAll("[class$=-node]")].map((node) => {
+    const { left, right, top, bottom } = shape(node).getBoundingClientRect();
+    return { left, right, top, bottom };
+  });
+  const lines = [...svg.querySelectorAll(".line")].map((line) => line.getTotalLength());
+  const { left, right, top, bottom } = svg.getBoundingClientRect();
+  svg.remove();
+  return { boxes, lines, frame: { left, right, top, bottom } };
 }"""
 
 WHY = """async ([section, did, now]) => {
@@ -200,3 +221,21 @@ def wait(did: str, mode: str = "exclusive", **more: Any) -> Json:
 def test_until_when_at_the_latest(page: Page, holders: list[Json], queue: list[Json], latest: int) -> None:
     section = {"holders": holders, "queue": queue}
     assert page.evaluate(WHY, [section, "me", BEGIN_MS])["until"] == BEGIN_MS + latest
+
+
+@pytest.mark.parametrize("width", [360, 1600])
+@pytest.mark.parametrize("agents", [2, 3, 4, 5, 6, 7, 500])
+def test_what_is_drawn_of_a_circle_covers_nothing_else_of_it(page: Page, agents: int, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    drawn = page.evaluate(CIRCLE, agents)
+    frame, boxes = drawn["frame"], drawn["boxes"]
+    assert len(boxes) == len(drawn["lines"]) == min(2 * agents, 12 if agents <= 6 else 11)
+    for one, other in itertools.combinations(boxes, 2):
+        beside = one["right"] < other["left"] or other["right"] < one["left"]
+        assert beside or one["bottom"] < other["top"] or other["bottom"] < one["top"]
+    # Room for an arrow's head, and for a signal on the line of the one that was refused.
+    assert min(drawn["lines"]) > 20
+    assert drawn["lines"][0] > 34
+    for box in boxes:
+        assert frame["left"] <= box["left"] < box["right"] <= frame["right"] + 1
+        assert frame["top"] <= box["top"] < box["bottom"] <= frame["bottom"] + 1

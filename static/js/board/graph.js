@@ -10,6 +10,9 @@ export const DRAWN = 6;
 /** Measures of the drawing: as it is, and on a narrow screen, where its words keep their size. */
 const WIDE = { width: 560, height: 300, train: [136, 34], section: [156, 26], letters: 15 };
 const NARROW = { width: 336, height: 320, train: [104, 32], section: [116, 26], letters: 11 };
+/** So many stand on an ellipse; more stand in two rows that bend outwards, with room for what joins them. */
+const ROUND = 4;
+const STEP = 78;
 
 function s(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
@@ -36,8 +39,8 @@ export function nodes(cycle) {
 
 /** @param {{agent: string, waitsFor: string}[]} cycle @param {string} title what the drawing is of */
 export function drawing(cycle, title) {
-  const size = matchMedia("(width < 40rem)").matches ? NARROW : WIDE;
   const all = nodes(cycle);
+  const size = sizeFor(all.length, matchMedia("(width < 40rem)").matches ? NARROW : WIDE);
   const places = all.map((node, index) => ({ ...node, ...placeOf(index, all.length, size) }));
   const box = `0 0 ${size.width} ${size.height}`;
   const svg = s("svg", { class: "circle-drawing", viewBox: box, role: "img", "aria-label": title });
@@ -50,11 +53,21 @@ export function drawing(cycle, title) {
 
 const boxOf = (node, { train, section }) => (node.kind === "agent" ? train : section);
 
-/** Round an ellipse, beginning on the left, clockwise. */
+const sizeFor = (count, size) =>
+  count <= ROUND ? size : { ...size, height: Math.ceil(count / 2) * STEP - STEP + 2 * size.section[1] + 12 };
+
+/** Clockwise, beginning on the left: round an ellipse, or up one row and down the other. */
 function placeOf(index, count, { width, height, section }) {
-  const angle = Math.PI + (index / count) * 2 * Math.PI;
   const [rx, ry] = [width / 2 - section[0] / 2 - 4, height / 2 - section[1] - 6];
-  return { x: width / 2 + rx * Math.cos(angle), y: height / 2 + ry * Math.sin(angle) };
+  if (count <= ROUND) {
+    const angle = Math.PI + (index / count) * 2 * Math.PI;
+    return { x: width / 2 + rx * Math.cos(angle), y: height / 2 + ry * Math.sin(angle) };
+  }
+  const left = Math.ceil(count / 2);
+  const [side, rows, row] = index < left ? [-1, left, left - 1 - index] : [1, count - left, index - left];
+  const bend = Math.sin(((row + 0.5) / rows) * Math.PI);
+  const down = (row / (rows - 1)) * 2 - 1;
+  return { x: width / 2 + side * rx * (0.75 + 0.25 * bend), y: height / 2 + ry * down };
 }
 
 /** What tells one DID from another stands at its end. */
