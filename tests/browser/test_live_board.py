@@ -102,6 +102,14 @@ def test_a_deadlock_is_drawn_and_goes_when_its_cause_goes(
     assert violations(panel.page) == []
     assert panel.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
 
+    # Refused again, it is still the same.
+    assert team.ask("lease", "lock:a", BEA)["reason"] == "deadlock"
+    panel.choose("Cronología")
+    expect(panel.view.get_by_text("Rechazado, interbloqueo")).to_have_count(2)
+    panel.choose("Interbloqueos")
+    expect(drawing).to_have_count(1)
+    expect(panel.view.get_by_text("Deshechos")).to_be_hidden()
+
     team.ask("release", "lock:a", ANA)
     expect(drawing).to_have_count(0)
     expect(panel.view).to_contain_text("Deshechos")
@@ -153,8 +161,23 @@ def test_a_resource_from_close_up_by_keyboard_alone(
     panel.drawer.get_by_label("Motivo").fill("se ha quedado colgado")
     panel.drawer.get_by_role("button", name="Terminar la concesión").click()
     expect(page.get_by_text("Concesión terminada")).to_be_visible()
+    expect(panel.drawer).to_be_visible()
     page.keyboard.press("Escape")
     expect(panel.row(name)).to_contain_text("ofrecido")
+
+    # Along the agents, and from one to what it holds.
+    panel.choose("Agentes")
+    ana = panel.view.get_by_role("row").filter(has=page.get_by_role("link", name="agents.example:ana"))
+    ana.get_by_role("link").focus()
+    page.keyboard.press("ArrowRight")
+    held = ana.get_by_role("button", name="lock:zz")
+    expect(held).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(panel.drawer.get_by_role("heading", level=2)).to_have_text("lock:zz")
+    page.keyboard.press("Escape")
+    expect(held).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(ana.get_by_role("link")).to_be_focused()
 
 
 def test_nothing_moves_under_the_pointer_and_filters_live_in_the_address(
@@ -213,7 +236,8 @@ def test_who_has_to_go_is_told_so(board: Callable[..., Panel], served: ServerPro
     removed = board(team)
     asked(served, remove=team.user)
     expect(removed.root).to_contain_text("Ya no eres miembro de este espacio", timeout=8000)
-    expect(removed.row("lock:a")).to_be_visible()
+    removed.row("lock:a").click()
+    expect(removed.drawer).to_contain_text("Sin acceso")
 
     team = Team(served, role="viewer")
     ended = board(team)

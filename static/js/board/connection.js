@@ -19,6 +19,7 @@ export class Connection {
     Object.assign(this, { root, live });
     this.chip = part(root, "connection");
     this.announcer = part(root, "announcer");
+    this.inDrawer = part(root, "drawer-connection");
     live.addEventListener("state", () => this.draw());
     document.addEventListener("visibilitychange", () => this.draw());
   }
@@ -37,6 +38,9 @@ export class Connection {
     put(this.chip, t(`live_${state}`, { age }));
     const stale = !["live", "connecting", "off"].includes(state);
     this.root.toggleAttribute("data-stale-data", stale && Boolean(this.live.picture));
+    this.inDrawer.hidden = !stale;
+    this.inDrawer.dataset.state = this.chip.dataset.state;
+    put(this.inDrawer, this.chip.textContent);
     const patient = state === "connecting" && performance.now() < PATIENCE_MS;
     for (const over of this.root.querySelectorAll("[data-over]")) {
       over.hidden = patient || over.dataset.over !== state;

@@ -5,7 +5,7 @@ import { h, icon, keyed, part } from "../lib/dom.js";
 import { clockTime, number, t } from "../lib/text.js";
 import { drawing, DRAWN } from "./graph.js";
 import { replay } from "./replay.js";
-import { moved } from "./words.js";
+import { moved, put } from "./words.js";
 
 const SHOWN = 20;
 const ENDED_KEPT = 10;
@@ -14,7 +14,10 @@ const STEPS_SHOWN = 40;
 const CAUSE_MS = 4000;
 const CAUSES = new Set(["released", "expired", "withdrawn", "lapsed", "granted"]);
 
-const idOf = ({ agents, resources, at }) => [...agents, ...resources, at].join("\n");
+/** Asking again, and being refused again, is the same deadlock. */
+const idOf = ({ agents, resources }) => [...agents, ...resources].join("\n");
+const circleOf = (pair) =>
+  [idOf(pair), ...pair.cycle.map(({ agent, waitsFor }) => `${agent} ${waitsFor}`)].join("\n");
 
 /** @param {(resource: string) => void} open */
 export function deadlocks(root, board, open) {
@@ -41,11 +44,13 @@ export function deadlocks(root, board, open) {
   function draw() {
     if (root.hidden) return;
     const pairs = board.picture.deadlocks.slice(0, SHOWN);
-    keyed(lists.now, pairs, idOf, card, () => {});
+    keyed(lists.now, pairs, circleOf, card, (element, { at }) => {
+      put(part(element, "at"), t("bd_refused_at", { at: clockTime(at) }));
+    });
     keyed(
       lists.ended,
       ended,
-      ({ pair }) => idOf(pair),
+      ({ pair }) => `${idOf(pair)} ${pair.at}`,
       endedCard,
       () => {},
     );
@@ -70,7 +75,7 @@ const name = (resource) =>
 const who = (did) => h("short-did", { value: did });
 
 function card(pair) {
-  const { agents, resources, cycle, at } = pair;
+  const { agents, resources, cycle } = pair;
   const svg = drawing(cycle, t("bd_circle", { n: number(cycle.length) }));
   const element = h(
     "li",
@@ -78,7 +83,7 @@ function card(pair) {
     h(
       "div",
       { class: "deadlock-words" },
-      h("h2", {}, icon("cross", "is-stop"), " ", t("bd_refused_at", { at: clockTime(at) })),
+      h("h2", {}, icon("cross", "is-stop"), " ", h("span", { "data-part": "at" })),
       h("p", {}, who(agents[0]), ` ${t("deadlock_asked")} `, name(resources[0]), "."),
       h("p", {}, who(agents[1]), ` ${t("deadlock_waits")} `, name(resources[1]), "."),
       h("p", { class: "quiet" }, t("bd_refused_why")),

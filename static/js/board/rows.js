@@ -1,6 +1,6 @@
 // A long list of which only the rows in sight exist. Every row is equally high (the length `--row` of the
 // stylesheet); the list scrolls with the page. One row is in the tab order; arrows, Page Up and Down, Home
-// and End go along them.
+// and End go along them, left and right along what a row has.
 
 import { h } from "../lib/dom.js";
 
@@ -105,7 +105,8 @@ export class Rows {
 
   #key(event) {
     const { length } = this.#keys;
-    const at = this.#keys.indexOf(event.target.closest("[data-key]")?.dataset.key);
+    const row = event.target.closest("[data-key]");
+    const at = this.#keys.indexOf(row?.dataset.key);
     const to = {
       ArrowDown: at + 1,
       ArrowUp: at - 1,
@@ -114,8 +115,14 @@ export class Rows {
       Home: 0,
       End: length - 1,
     }[event.key];
-    if (at < 0 || to === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    const aside = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (at < 0 || (to ?? aside) === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
+    if (aside) {
+      const stops = [...row.querySelectorAll("a, button")];
+      stops[stops.indexOf(event.target) + aside]?.focus({ preventScroll: true });
+      return;
+    }
     this.focus(this.#keys[Math.max(0, Math.min(length - 1, to))]);
   }
 
