@@ -244,6 +244,16 @@ class DeleteForm(forms.Form):
         return name
 
 
+def owns_too_many(who: str) -> str:
+    """Said to who would make somebody else an owner who owns as many workspaces as one may."""
+    return gettext(
+        "%(who)s ya es propietario de %(max)s espacios, que son los que puede tener una persona."
+    ) % {
+        "who": who,
+        "max": settings.PERSON_WORKSPACES,
+    }
+
+
 def too_many_workspaces() -> str:
     """Said to who owns as many as one may."""
     return gettext("Ya eres propietario de %(max)s espacios, que son los que puede tener una persona.") % {

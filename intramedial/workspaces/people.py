@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from intramedial.audit.models import Entry
+from intramedial.workspaces import provision
 from intramedial.workspaces.models import Invitation, Membership, Workspace
 
 Role = Membership.Role
@@ -35,9 +36,11 @@ class NotInvited(Exception):
 
 
 def set_role(membership: Membership, role: str) -> bool:
-    """Give a member another role; whether that changed anything. LastOwner."""
+    """Give a member another role; whether that changed anything. LastOwner, TooManyWorkspaces."""
     if role != Role.OWNER:
         _keep_an_owner(membership)
+    elif membership.role != Role.OWNER:
+        provision.check_room_for_workspace(membership.user_id)
     return bool(Membership.objects.filter(pk=membership.pk).exclude(role=role).update(role=role))
 
 
@@ -49,7 +52,9 @@ def remove(membership: Membership) -> bool:
 
 
 def hand_over(owner: Membership, to: Membership) -> None:
-    """Make another member the owner in one's own place; one stays a member."""
+    """Make another member the owner in one's own place; one stays a member. TooManyWorkspaces."""
+    if to.role != Role.OWNER:
+        provision.check_room_for_workspace(to.user_id)
     Membership.objects.filter(pk=to.pk).update(role=Role.OWNER)
     Membership.objects.filter(pk=owner.pk).update(role=Role.MEMBER)
 
@@ -87,7 +92,10 @@ def find_invitation(token: str, user: Any) -> Invitation | None:
 
 
 def accept(invitation: Invitation, user: Any) -> bool:
-    """Take the place that was kept; whether the person is new there. NotInvited for one taken before."""
+    """Take the place that was kept; whether the person is new there. NotInvited for one taken before,
+    TooManyWorkspaces for an owner's place."""
+    if invitation.role == Role.OWNER:
+        provision.check_room_for_workspace(user.pk)
     if not Invitation.objects.filter(pk=invitation.pk).delete()[0]:
         raise NotInvited
     _member, new = Membership.objects.get_or_create(

@@ -12,7 +12,7 @@ from django.db import connections
 from django.utils import timezone
 
 from intramedial.audit.models import Entry
-from intramedial.workspaces.models import Invitation, Membership
+from intramedial.workspaces.models import Invitation, Membership, Workspace
 from tests.people import member, person
 
 ACCEPT = "/espacios/invitacion/"
@@ -179,3 +179,24 @@ def test_two_owners_that_take_one_another_out_leave_one(owner, at, workspace, vi
     assert found[0] == 302
     assert found[1] in (403, 404, 422)
     assert list(roles(workspace).values()) == ["owner"]
+
+
+def test_nobody_is_made_an_owner_of_more_workspaces_than_one_may_own(owner, at, workspace, visitor, settings):
+    settings.PERSON_WORKSPACES = 1
+    other = visitor(member(workspace, "member"))
+    other.fill("/espacios/", name="theirs")
+    place = workspace.memberships.get(user=other.user)
+    for answer, field in (
+        (owner.post(at(f"miembros/{place.pk}/"), {"role": "owner"}), "role"),
+        (owner.fill(at("ajustes/traspaso/"), to=place.pk), "to"),
+    ):
+        assert answer.status_code == 422
+        assert other.user.email in answer.context["form"].errors[field][0]
+    assert roles(workspace) == {owner.user.pk: "owner", other.user.pk: "member"}
+    place.delete()
+    token = invite(owner, at, other.user.email, "owner")
+    assert other.post(ACCEPT, {"code": token}).headers["location"] == "/espacios/"
+    assert other.user.pk not in roles(workspace)
+    Workspace.objects.filter(name="theirs", memberships__user=other.user).delete()
+    assert other.post(ACCEPT, {"code": token}).headers["location"] == at()
+    assert roles(workspace)[other.user.pk] == "owner"

@@ -79,6 +79,8 @@ def member(request: HttpRequest, membership: Membership, person: int) -> HttpRes
                 return _set_role(request, membership, found, form.cleaned_data["role"])
         except people.LastOwner:
             error = _("Es el único propietario: haz antes propietario a otra persona.")
+        except provision.TooManyWorkspaces:
+            form.add_error("role", forms.owns_too_many(found.user.email))
     context = {**access.context(membership), "member": found, "form": form, "error": error}
     return render(request, "workspace/member.html", context, status=422 if error or form.errors else 200)
 
@@ -113,6 +115,9 @@ def accept(request: HttpRequest) -> HttpResponse:
             return redirect("workspace", _accept(request, code))
         except people.NotInvited:
             return _accepting(request, code, refused=True)
+        except provision.TooManyWorkspaces:
+            messages.error(request, forms.too_many_workspaces())
+            return redirect("workspaces")
     return _accepting(request, "", refused=False)
 
 
@@ -133,6 +138,7 @@ def _accept(request: HttpRequest, code: str) -> str:
         raise people.NotInvited
     workspace = invitation.workspace
     with transaction.atomic():
+        provision.hold_person(access.user_id(request))
         provision.hold(workspace)
         new = people.accept(invitation, request.user)
         record.act(
@@ -198,6 +204,7 @@ def _too_often() -> str:
 def _set_role(request: HttpRequest, membership: Membership, found: Membership, role: str) -> HttpResponse:
     workspace = membership.workspace
     with transaction.atomic():
+        provision.hold_person(found.user_id)
         access.hold_as(membership, Role.OWNER)
         if people.set_role(found, role):
             record.act(

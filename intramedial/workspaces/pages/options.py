@@ -43,17 +43,13 @@ def hand_over(request: HttpRequest, membership: Membership) -> HttpResponse:
     form = forms.HandOverForm(forms.sent(request), membership=membership)
     if request.method == "POST" and form.is_valid():
         to = form.cleaned_data["to"]
-        with transaction.atomic():
-            access.hold_as(membership, Role.OWNER)
-            people.hand_over(membership, to)
-            record.act(
-                request,
-                "workspace.handed_over",
-                workspace=workspace.public_id,
-                target=f"account {to.user_id}",
-            )
-        messages.success(request, _("%(who)s es ahora propietario.") % {"who": to.user.email})
-        return redirect("workspace_settings", workspace.public_id)
+        try:
+            _hand_over(request, membership, to)
+        except provision.TooManyWorkspaces:
+            form.add_error("to", forms.owns_too_many(to.user.email))
+        else:
+            messages.success(request, _("%(who)s es ahora propietario.") % {"who": to.user.email})
+            return redirect("workspace_settings", workspace.public_id)
     context = {**access.context(membership), "form": form}
     return render(request, "workspace/hand_over.html", context, status=422 if form.errors else 200)
 
@@ -79,6 +75,19 @@ def delete(request: HttpRequest, membership: Membership) -> HttpResponse:
         "people": workspace.memberships.count(),
     }
     return render(request, "workspace/delete.html", context, status=422 if form.errors else 200)
+
+
+def _hand_over(request: HttpRequest, membership: Membership, to: Membership) -> None:
+    with transaction.atomic():
+        provision.hold_person(to.user_id)
+        access.hold_as(membership, Role.OWNER)
+        people.hand_over(membership, to)
+        record.act(
+            request,
+            "workspace.handed_over",
+            workspace=membership.workspace.public_id,
+            target=f"account {to.user_id}",
+        )
 
 
 def _forms(membership: Membership) -> dict[str, Any]:
