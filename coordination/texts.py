@@ -211,6 +211,7 @@ BOARD: Texts = {
     "live_off": _("Sin conectar"),
     "live_connecting": _("Conectando…"),
     "live_live": _("En vivo"),
+    "live_old": _("Datos de hace {age}"),
     "live_delayed": _("Con retraso"),
     "live_reconnecting": _("Reconectando · datos de hace {age}"),
     "live_paused": _("En pausa"),

@@ -105,14 +105,6 @@ OUTCOMES: Texts = {
     "deadlock": _("Rechazado, interbloqueo"),
 }
 
-CONNECTION: Texts = {
-    "live_live": _("En vivo"),
-    "live_old": _("Datos de hace {age}"),
-    "live_ended": _("Sesión terminada"),
-    "live_removed": _("Sin acceso"),
-    "live_missing": _("Sin acceso"),
-}
-
 LISTS: Texts = {
     "bd_changes": {"one": _("1 cambio"), "other": _("{count} cambios")},
     "bd_offered": _("ofrecido"),
@@ -191,4 +183,4 @@ DRAWER: Texts = {
 def all_texts() -> Texts:
     """What the scripts say."""
     shared = {name: ANSWER[name] for name in ("copy", "copied", "token")}
-    return {**shared, **BOARD, **CONNECTION, **LISTS, **EVENTS, **DEADLOCKS, **DRAWER}
+    return {**shared, **BOARD, **LISTS, **EVENTS, **DEADLOCKS, **DRAWER}

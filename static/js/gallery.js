@@ -74,10 +74,11 @@ function boards(root) {
       "section",
       { class: "board" },
       h("span", { class: "chip", "data-part": "connection" }),
+      h("p", { class: "visually-hidden", role: "status", "data-part": "announcer" }),
       h("div", { "data-part": "board-body" }),
     );
     root.append(board);
-    const live = Object.assign(new EventTarget(), { state, heardAt: Date.now() - 8000 });
+    const live = Object.assign(new EventTarget(), { state, heardAt: Date.now() - (state === "live" ? 0 : 8000) });
     const view = new Board(board, live, () => "");
     const events = state === "live" ? [] : kinds.map((event) => ({ event, at: soon(0), resource, actorDid: who }));
     view.show(picture, events);

@@ -145,3 +145,55 @@ def test_a_gap_in_the_numbers_asks_for_a_snapshot(visit: Visit) -> None:
     expect(lanzar.section(RESOURCE)).to_have_count(0)
     assert lost
     assert asked == [{"type": "resync"}]
+
+
+KEPT = """async () => {
+  const { Board } = await import("/static/js/parts/board.js");
+  const root = document.createElement("section");
+  root.innerHTML =
+    '<b data-part="connection"></b><p data-part="announcer"></p><div data-part="board-body"></div>';
+  document.body.append(root);
+  const live = Object.assign(new EventTarget(), { state: "live", heardAt: Date.now() });
+  const board = new Board(root, live, () => "");
+  const [ana, bea] = ["did:web:agents.example:ana", "did:web:agents.example:bea"];
+  const at = new Date().toISOString();
+  const told = () => ({
+    holders: [
+      { resource: "lock:a", holder: ana, mode: "exclusive", acquiredAt: at, expiresAt: at, fencingToken: 7 },
+    ],
+    queue: [{ resource: "lock:a", actorDid: bea, mode: "exclusive", since: at }],
+    deadlocks: [{ agents: [ana, bea], resources: ["lock:b", "lock:a"], cycle: [], at }],
+  });
+  const event = { event: "queued", resource: "lock:a", actorDid: bea, at };
+  board.show(told(), [event]);
+  const lost = [];
+  for (const [index, button] of [...root.querySelectorAll("short-did button")].entries()) {
+    button.focus();
+    board.show(told(), index % 2 ? [event] : []);
+    if (document.activeElement !== button) lost.push(index);
+  }
+  const count = root.querySelectorAll("short-did button").length;
+  const said = [];
+  const ages = [["live", 0], ["live", 9000], ["live", 10_000], ["reconnecting", 11_000], ["paused", 12_000]];
+  for (const [state, age] of ages) {
+    Object.assign(live, { state, heardAt: Date.now() - age });
+    live.dispatchEvent(new Event("state"));
+    const [chip, announcer] = root.children;
+    const stale = root.lastChild.hasAttribute("data-stale");
+    said.push([chip.textContent.replace(/[,.]\\d/, ""), announcer.textContent.replace(/[,.]\\d/, ""), stale]);
+  }
+  return { lost, count, said };
+}"""
+
+
+def test_what_has_the_focus_keeps_it_and_the_age_of_data_is_not_told_every_second(visit: Visit) -> None:
+    seen = visit("/").evaluate(KEPT)
+    assert seen["count"] >= 5
+    assert seen["lost"] == []
+    assert seen["said"] == [
+        ["En vivo", "En vivo", False],
+        ["Datos de hace 9 s", "Datos de hace 9 s", True],
+        ["Datos de hace 10 s", "Datos de hace 9 s", True],
+        ["Reconectando · datos de hace 11 s", "Reconectando · datos de hace 11 s", True],
+        ["En pausa", "En pausa", True],
+    ]

@@ -3,10 +3,10 @@
 
 import { serverNow } from "../lib/clock.js";
 import { part } from "../lib/dom.js";
+import { isStale, shownState } from "../lib/live.js";
 import { t } from "../lib/text.js";
 import { put, seconds } from "./words.js";
 
-const OLD_MS = 6500;
 /** Nobody needs to be told that a page that was just opened connects. */
 const PATIENCE_MS = 3000;
 const LAMPS = { live: "live", off: "off", paused: "off", ended: "off", removed: "off", missing: "off" };
@@ -28,7 +28,7 @@ export class Connection {
   get state() {
     const { state } = this.live;
     if (document.hidden && ["live", "delayed", "reconnecting"].includes(state)) return "paused";
-    return state === "live" && serverNow() - this.live.heardAt > OLD_MS ? "old" : state;
+    return shownState(this.live);
   }
 
   draw() {
@@ -36,7 +36,7 @@ export class Connection {
     const age = seconds(serverNow() - this.live.heardAt);
     this.chip.dataset.state = LAMPS[state] ?? "reconnecting";
     put(this.chip, t(`live_${state}`, { age }));
-    const stale = !["live", "connecting", "off"].includes(state);
+    const stale = isStale(state);
     this.root.toggleAttribute("data-stale-data", stale && Boolean(this.live.picture));
     this.inDrawer.hidden = !stale;
     this.inDrawer.dataset.state = this.chip.dataset.state;

@@ -8,6 +8,7 @@ const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 20_000;
 // The server speaks every five seconds even when nothing happens.
 const SILENCE_MS = 16_000;
+const OLD_MS = 6500;
 // A hidden tab keeps its socket for as long as somebody may come back at once.
 const HIDDEN_MS = 60_000;
 // A lease that is over and of whose end nothing was heard: what was to tell of it may have died.
@@ -18,6 +19,13 @@ const TOO_MANY = 4429;
 const SLOW_RETRIES = 5;
 // Codes after which asking again is of no use: 4000 and the status of the problem.
 const FINAL = { 4401: "ended", 4403: "removed", 4404: "missing" };
+
+/** The state that is to be shown: `old` when a socket is open, and nothing has come for longer than it should. */
+export const shownState = ({ state, heardAt }) =>
+  state === "live" && serverNow() - heardAt > OLD_MS ? "old" : state;
+
+/** Whether what is shown may be other than what is. */
+export const isStale = (shown) => !["live", "connecting", "off"].includes(shown);
 
 /**
  * Fires `picture` (detail: {picture, events, fresh}; `fresh`: a snapshot) and `state`. `state` is off, connecting,

@@ -2,19 +2,24 @@
 
 import "../elements/short-did.js";
 import { serverNow } from "../lib/clock.js";
-import { h, icon, part } from "../lib/dom.js";
+import { h, icon, keyed, part } from "../lib/dom.js";
+import { isStale, shownState } from "../lib/live.js";
 import { byResource } from "../lib/picture.js";
 import { clockTime, duration, t } from "../lib/text.js";
 import { agent, Sections } from "./sections.js";
 
 const RECENT = 6;
-const LAMPS = { live: "live", off: "off", ended: "off", removed: "off", missing: "off" };
+const LAMPS = { live: "live", off: "off", paused: "off", ended: "off", removed: "off", missing: "off" };
 
 export class Board {
   #deadlocks = h("div", { class: "deadlocks" });
+  #pairs = "";
   #log = h("ol", { class: "log", role: "list" });
+  #logPart = h("div", { class: "log-part" }, h("h4", {}, t("board_log")), this.#log);
   #recent = [];
-  #empty = null;
+  #seen = 0;
+  #empty = h("div", { class: "empty" }, h("p", {}, t("board_empty")));
+  #said = "";
 
   /**
    * @param {(did: string) => string} nameOf the visitor's own word for an agent, or an empty text
@@ -24,6 +29,7 @@ export class Board {
     this.nameOf = nameOf;
     this.sections = new Sections(nameOf);
     this.chip = part(root, "connection");
+    this.announcer = part(root, "announcer");
     this.body = part(root, "board-body");
     this.start = [...this.body.childNodes];
     live.addEventListener("state", () => this.#state());
@@ -38,28 +44,40 @@ export class Board {
   }
 
   show(picture, events) {
-    this.#recent = [...events.toReversed(), ...this.#recent].slice(0, RECENT);
+    const latest = events.map((event) => ({ ...event, id: String((this.#seen += 1)) }));
+    this.#recent = [...latest.reverse(), ...this.#recent].slice(0, RECENT);
     const sections = byResource(picture);
     this.sections.show(sections);
     this.#showDeadlocks(picture.deadlocks);
-    this.#log.replaceChildren(...this.#recent.map((event) => this.#entry(event)));
-    this.#empty ??= h("div", { class: "empty" }, h("p", {}, t("board_empty")));
-    this.body.replaceChildren(
-      sections.length ? this.sections.element : this.#empty,
-      this.#deadlocks,
-      this.#recent.length ? h("div", { class: "log-part" }, h("h4", {}, t("board_log")), this.#log) : "",
+    keyed(
+      this.#log,
+      this.#recent,
+      ({ id }) => id,
+      (event) => this.#entry(event),
+      () => {},
     );
+    this.#logPart.hidden = !this.#recent.length;
+    const shown = [sections.length ? this.sections.element : this.#empty, this.#deadlocks, this.#logPart];
+    // What stands there already stays: putting it there again would take the focus from whoever has it in it.
+    if (shown.some((element, at) => this.body.childNodes[at] !== element)) this.body.replaceChildren(...shown);
   }
 
   #state() {
-    const age = serverNow() - this.live.heardAt;
-    const words = t(`live_${this.live.state}`, { age: duration(age) });
-    this.chip.dataset.state = LAMPS[this.live.state] ?? "reconnecting";
+    const state = shownState(this.live);
+    const words = t(`live_${state}`, { age: duration(serverNow() - this.live.heardAt) });
+    this.chip.dataset.state = LAMPS[state] ?? "reconnecting";
     if (this.chip.textContent !== words) this.chip.textContent = words;
-    this.body.toggleAttribute("data-stale", ["reconnecting", "delayed"].includes(this.live.state));
+    this.body.toggleAttribute("data-stale", isStale(state));
+    // Not every second of its age is told to those who listen.
+    if (state === this.#said) return;
+    this.#said = state;
+    this.announcer.textContent = words;
   }
 
   #showDeadlocks(pairs) {
+    const said = JSON.stringify(pairs);
+    if (said === this.#pairs) return;
+    this.#pairs = said;
     if (!pairs.length) {
       this.#deadlocks.replaceChildren();
       return;
