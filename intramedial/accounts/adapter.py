@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
+from django.utils.functional import lazy
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -43,12 +44,21 @@ SAID = {
 """What allauth's messages say here; the others are not worth a word."""
 
 
+def _mismatch() -> str:
+    if settings.SENDS_MAIL:
+        return gettext(
+            "El correo o la contraseña no son esos, o falta abrir el enlace que confirma la dirección. "
+            "Poner otra contraseña también la confirma."
+        )
+    return gettext("El correo o la contraseña no son esos.")
+
+
 class AccountAdapter(DefaultAccountAdapter):
     """Accounts behind the beta gate."""
 
     error_messages = {
         **DefaultAccountAdapter.error_messages,
-        "email_password_mismatch": _("El correo o la contraseña no son esos."),
+        "email_password_mismatch": lazy(_mismatch, str)(),
         "email_taken": _("Ya hay una cuenta con esta dirección. Entra con ella."),
         "enter_current_password": _("No es tu contraseña de ahora."),
         "incorrect_password": _("No es tu contraseña."),
@@ -156,6 +166,12 @@ def confirmed_by_operator(user: Any) -> None:
     if not known.filter(email__iexact=user.email).exists():
         known.filter(verified=True).delete()
         EmailAddress.objects.create(user=user, email=user.email.lower(), verified=True, primary=True)
+
+
+def is_confirmed(user: Any) -> bool:
+    """Whether somebody has shown that they read the mail of the account's address."""
+    found: bool = EmailAddress.objects.filter(user=user, email__iexact=user.email, verified=True).exists()
+    return found
 
 
 class SecondStepAdapter(DefaultMFAAdapter):

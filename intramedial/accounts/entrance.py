@@ -4,6 +4,7 @@ from typing import Any
 
 from allauth.account import views
 from allauth.account.forms import UserTokenForm
+from allauth.account.models import EmailAddress
 from allauth.account.views._password_reset import INTERNAL_RESET_SESSION_KEY
 from django import forms
 from django.conf import settings
@@ -104,6 +105,13 @@ class PasswordResetFromKeyView(views.PasswordResetFromKeyView):
     """The new password, for who came by the link of a mail."""
 
     form_class = ResetPasswordKeyForm
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Set it. Whoever came by the link reads the mail of the address, which is confirmed with that."""
+        response: HttpResponse = super().form_valid(form)
+        for address in EmailAddress.objects.filter(user=self.reset_user, email__iexact=self.reset_user.email):
+            address.set_verified()
+        return response
 
 
 class PasswordChangeView(views.PasswordChangeView):

@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from intramedial.accounts import beta, tries
-from intramedial.accounts.adapter import confirmed_by_operator
+from intramedial.accounts.adapter import confirmed_by_operator, is_confirmed
 from intramedial.accounts.models import BetaPassword, BetaUse, User
 from intramedial.audit import record
 
@@ -124,13 +124,17 @@ class LoginForm(Gated, allauth_forms.LoginForm):
         of_account = self.spend_try(credentials["email"])
         try:
             cleaned = super()._clean_with_password(credentials)
+            confirmed_by_operator(self.user)
+            if settings.SENDS_MAIL and not is_confirmed(self.user):
+                # Like a wrong password: whoever signed up with an address of somebody's would else hear here
+                # whether that made an account.
+                raise get_adapter().validation_error("email_password_mismatch")
         except forms.ValidationError:
             # Written for an address without an account too, so that both take the same time.
             user = User.objects.filter(email__iexact=credentials["email"]).first()
             record.act(self.request, "account.login_failed", by=user)
             raise
         tries.forget(of_account)
-        confirmed_by_operator(self.user)
         return cleaned
 
     def login(self, request: HttpRequest, redirect_url: str | None = None) -> HttpResponse:

@@ -158,11 +158,13 @@ def test_accounts_made_by_operators_need_no_confirming(mail, door, beta_secret):
     assert set(errors(Door().log_in(beta_secret, boss.email))) == {"__all__"}
 
 
-def test_an_unconfirmed_account_is_sent_the_link_again(mail, beta_secret):
-    email = new_email()
+def test_an_unconfirmed_account_does_not_get_in_and_is_told_the_ways(mail, beta_secret):
+    email, door = new_email(), Door()
     Door().sign_up(beta_secret, email)
-    answer = Door().log_in(beta_secret, email)
-    assert answer["Location"] == "/registro/confirmar/"
+    said = " ".join(errors(door.log_in(beta_secret, email))["__all__"])
+    assert "abrir el enlace" in said
+    assert "otra contraseña también la confirma" in said
+    assert not door.is_in
 
 
 def test_a_closed_account_does_not_get_in(door, beta_secret):

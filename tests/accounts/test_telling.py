@@ -70,6 +70,30 @@ def test_log_in_answers_the_same_for_both(mail, hashed, beta_secret):
     assert counts == [1, 1]
 
 
+def test_log_in_does_not_tell_either_whether_a_sign_up_made_an_account(mail, hashed, beta_secret):
+    mine, answers, counts = "a pass phrase of mine", [], []
+    emails = (confirmed().email, new_email())
+    for email in emails:
+        Door().sign_up(beta_secret, email, mine)
+        hashed.clear()
+        answers.append(Door().log_in(beta_secret, email, mine))
+        counts.append(len(hashed))
+    assert body(answers[0]) == body(answers[1])
+    assert answers[0].status_code == answers[1].status_code == 200
+    assert counts == [1, 1]
+    assert [message.to for message in mail] == [[email] for email in emails]
+
+
+def test_another_password_by_mail_confirms_the_address_too(mail, beta_secret):
+    email, new = new_email(), "another pass phrase"
+    Door().sign_up(beta_secret, email)
+    door = Door()
+    door.post("/cuenta/contrasena/olvidada/", {"email": email})
+    page = door.get(re.search(r"https?://[^/]+(\S+)", mail[-1].body)[1], follow=True)
+    door.post(page.request["PATH_INFO"], {"password1": new, "password2": new})
+    assert door.log_in(beta_secret, email, new)["Location"] == "/espacios/"
+
+
 def test_asking_for_a_link_answers_the_same_for_both(mail):
     user, email = confirmed(), new_email()
     answers = [
