@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -13,8 +14,8 @@ from intramedial.audit.models import Entry
 
 MOST = 100_000
 COLUMNS = ("at", "action", "account", "email", "target", "detail", "address")
-# A spreadsheet takes a cell that begins so for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# A spreadsheet takes a cell that begins so for a formula. Where decimals have a comma, a semicolon ends a cell.
+FORMULA = re.compile(r"(^|;\s*)(?=[=+\-@\t\r\n])")
 
 Row = dict[str, Any]
 
@@ -70,4 +71,4 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return FORMULA.sub(r"\1'", text)
