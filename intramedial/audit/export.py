@@ -14,7 +14,7 @@ from intramedial.audit.models import Entry
 
 MOST = 100_000
 COLUMNS = ("at", "action", "account", "email", "target", "detail", "address")
-# A spreadsheet takes a cell that begins so for a formula. Where decimals have a comma, a semicolon ends a cell.
+# A spreadsheet takes a cell that begins so for a formula. Where decimals have a comma, a semicolon ends it.
 FORMULA = re.compile(r"(^|;\s*)(?=[=+\-@\t\r\n])")
 
 Row = dict[str, Any]
