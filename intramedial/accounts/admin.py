@@ -104,6 +104,17 @@ class BetaPasswordCreation(forms.ModelForm):
         fields = ("label", "max_uses", "expires_at")
 
 
+class BetaPasswordChange(forms.ModelForm):
+    """What may be changed of one there is."""
+
+    def clean_max_uses(self) -> int | None:
+        """No fewer than were used, which the database would refuse."""
+        allowed: int | None = self.cleaned_data["max_uses"]
+        if allowed is not None and allowed < self.instance.uses:
+            raise forms.ValidationError(f"Ya se ha usado {self.instance.uses} veces: no pueden ser menos.")
+        return allowed
+
+
 @admin.register(BetaPassword)
 class BetaPasswordAdmin(LargeTableAdmin):
     """Beta passwords: a new one is shown once, in the message after saving it."""
@@ -116,8 +127,7 @@ class BetaPasswordAdmin(LargeTableAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         """The form of a new one, or of one there is."""
-        if obj is None:
-            kwargs["form"] = BetaPasswordCreation
+        kwargs["form"] = BetaPasswordCreation if obj is None else BetaPasswordChange
         return super().get_form(request, obj, change, **kwargs)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:

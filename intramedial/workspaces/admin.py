@@ -40,6 +40,10 @@ class WorkspaceForm(forms.ModelForm):
         """A name as its owners could have given it."""
         return names.normal(self.cleaned_data["name"])
 
+    def clean_semantic_classes(self) -> dict[str, str]:
+        """None at all for an empty field, and for null."""
+        return self.cleaned_data["semantic_classes"] or {}
+
 
 @admin.register(Workspace)
 class WorkspaceAdmin(LargeTableAdmin):

@@ -114,3 +114,22 @@ def test_keys_that_are_none_are_asked_wrong():
         "autocomplete/?app_label=workspaces&model_name=membership&field_name=user&term=%00",
     ):
         assert client.get(f"/admin/{path}").status_code == 400, path
+
+
+def test_a_beta_password_is_not_limited_to_less_than_its_uses():
+    client = client_of(person(is_staff=True, is_superuser=True))
+    password = BetaPassword.objects.create(hash=beta.digest(beta.create()) + "x", prefix="x", uses=3)
+    path = reverse("admin:accounts_betapassword_change", args=[password.pk])
+    answer = client.post(path, {"max_uses": "2"})
+    assert "max_uses" in answer.context["adminform"].form.errors
+    assert client.post(path, {"max_uses": "3"}).status_code == 302
+
+
+def test_no_classes_of_a_workspace_are_none(workspace):
+    client = client_of(person(is_staff=True, is_superuser=True))
+    path = reverse("admin:workspaces_workspace_change", args=[workspace.pk])
+    members = {"memberships-TOTAL_FORMS": "0", "memberships-INITIAL_FORMS": "0"}
+    for given in ("null", ""):
+        assert client.post(path, {"name": "x", "semantic_classes": given, **members}).status_code == 302
+    workspace.refresh_from_db()
+    assert workspace.semantic_classes == {}

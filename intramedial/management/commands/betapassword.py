@@ -10,6 +10,8 @@ from intramedial.accounts import beta
 from intramedial.audit import record
 from intramedial.management.base import NounCommand, Result
 
+DIGITS = 9
+
 
 class Command(NounCommand):
     """Makes beta passwords."""
@@ -32,9 +34,9 @@ class Command(NounCommand):
 
 
 def positive(text: str) -> int:
-    """A whole number above zero."""
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError("must be a whole number above zero")
+    """A whole number above zero that a column holds."""
+    if not text.isdecimal() or len(text) > DIGITS or int(text) < 1:
+        raise ArgumentTypeError(f"must be a whole number above zero, of at most {DIGITS} digits")
     return int(text)
 
 
