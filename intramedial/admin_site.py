@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.contrib.admin import AdminSite, ModelAdmin, ShowFacets
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.widgets import AdminSplitDateTime
+from django.contrib.admin.widgets import AdminSplitDateTime, AutocompleteSelect
 from django.contrib.auth import get_user_model
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
@@ -36,7 +36,7 @@ NAMES = {
 }
 
 
-NUL = "\0"
+NUL, LONGEST_KEY = "\0", 18
 HASHES = ("hash", "sha256")
 """Columns of what is kept of secrets."""
 
@@ -110,7 +110,28 @@ class FirstRows(Paginator):
         return self.count >= AT_MOST
 
 
-class AuditedAdmin(ModelAdmin):
+class Chosen(AutocompleteSelect):
+    """A row chosen of many. What can be the key of none, as a forged form has it, chooses none."""
+
+    def optgroups(self, name: str, value: Any, attr: Any = None) -> Any:
+        """The row that is chosen."""
+        known = [key for key in value if str(key).isdecimal() and len(str(key)) <= LONGEST_KEY]
+        return super().optgroups(name, known, attr)
+
+
+class ChoosesRows:
+    """For an admin with `autocomplete_fields`, which are `Chosen`."""
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """The field."""
+        admin: Any = self
+        if db_field.name in admin.get_autocomplete_fields(request):
+            kwargs.setdefault("widget", Chosen(db_field, admin.admin_site, using=kwargs.get("using")))
+        inherited: Any = super()
+        return inherited.formfield_for_foreignkey(db_field, request, **kwargs)
+
+
+class AuditedAdmin(ChoosesRows, ModelAdmin):
     """What is added, changed and deleted here stands in the audit log, in the same transaction."""
 
     formfield_overrides: ClassVar[Any] = {

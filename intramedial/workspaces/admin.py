@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from intramedial.admin_site import LargeTableAdmin, RecordAdmin
+from intramedial.admin_site import ChoosesRows, LargeTableAdmin, RecordAdmin
 from intramedial.identity.did import check_did
 from intramedial.workspaces import keys, names, provision
 from intramedial.workspaces.models import (
@@ -25,7 +25,7 @@ from intramedial.workspaces.models import (
 )
 
 
-class MembershipInline(admin.TabularInline):
+class MembershipInline(ChoosesRows, admin.TabularInline):
     """The members of a workspace."""
 
     model = Membership

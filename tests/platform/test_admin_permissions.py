@@ -133,3 +133,11 @@ def test_no_classes_of_a_workspace_are_none(workspace):
         assert client.post(path, {"name": "x", "semantic_classes": given, **members}).status_code == 302
     workspace.refresh_from_db()
     assert workspace.semantic_classes == {}
+
+
+@pytest.mark.parametrize("key", ["x", "9" * 30, "-1", ""])
+def test_a_workspace_that_is_none_is_said_beside_its_field(key):
+    client = client_of(person(is_staff=True, is_superuser=True))
+    answer = client.post(reverse("admin:workspaces_apikey_add"), {"workspace": key})
+    assert answer.status_code == 200
+    assert set(answer.context["adminform"].form.errors) == {"workspace"}
