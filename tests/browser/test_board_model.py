@@ -73,6 +73,28 @@ CIRCLE = """async (count) => {
   return { boxes, lines, frame: { left, right, top, bottom } };
 }"""
 
+ENDED = """async (events) => {
+  const { deadlocks } = await import("/static/js/board/deadlocks.js");
+  const { Log } = await import("/static/js/board/log.js");
+  const root = document.createElement("div");
+  for (const name of ["now", "ended", "empty", "ended-part", "more"]) {
+    root.append(Object.assign(document.createElement("ul"), { className: name }));
+    root.lastChild.dataset.part = name;
+  }
+  const at = (s) => new Date(Date.now() + s * 1000).toISOString();
+  const [ana, bea] = ["did:example:ana", "did:example:bea"];
+  const pair = { agents: [bea, ana], resources: ["lock:a", "lock:b"], at: at(-20) };
+  pair.cycle = [{ agent: bea, waitsFor: "lock:a" }, { agent: ana, waitsFor: "lock:b" }];
+  const board = { log: new Log(), picture: { deadlocks: [pair] } };
+  const view = deadlocks(root, board, () => {});
+  view.note();
+  board.log.note(events.map(([event, actorDid, s]) => ({ event, actorDid, resource: "lock:a", at: at(s) })));
+  board.picture = { deadlocks: [] };
+  view.note();
+  view.draw();
+  return root.querySelector(".ended .quiet").textContent;
+}"""
+
 WHY = """async ([section, did, now]) => {
   const { why } = await import("/static/js/board/why.js");
   return why(section, did, now, { leaseTtlMs: 30000, offerMs: 2000 });
@@ -239,3 +261,20 @@ def test_what_is_drawn_of_a_circle_covers_nothing_else_of_it(page: Page, agents:
     for box in boxes:
         assert frame["left"] <= box["left"] < box["right"] <= frame["right"] + 1
         assert frame["top"] <= box["top"] < box["bottom"] <= frame["bottom"] + 1
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([("granted", "did:example:ana", -21), ("deadlock", "did:example:bea", -20)], "bd_ended_forgotten"),
+        ([("renewed", "did:example:ana", -1)], "bd_ended_forgotten"),
+        ([("released", "did:example:cid", -1)], "bd_ended_forgotten"),
+        ([("released", "did:example:ana", -10)], "bd_ended_forgotten"),
+        ([("released", "did:example:ana", -1)], "bd_ended_released"),
+        ([("released", "did:example:ana", -1), ("granted", "did:example:cid", 0)], "bd_ended_released"),
+    ],
+)
+def test_a_deadlock_is_said_to_have_ended_by_what_can_have_ended_it(
+    page: Page, events: list[tuple[str, str, float]], said: str
+) -> None:
+    assert page.evaluate(ENDED, events).startswith(said)

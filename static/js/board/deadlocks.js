@@ -1,6 +1,7 @@
 // The deadlocks that were refused and would still close a circle; and those that no longer would, and why.
 
 import "../elements/short-did.js";
+import { serverNow } from "../lib/clock.js";
 import { h, icon, keyed, part } from "../lib/dom.js";
 import { clockTime, number, t } from "../lib/text.js";
 import { drawing, DRAWN } from "./graph.js";
@@ -34,8 +35,10 @@ export function deadlocks(root, board, open) {
   function note() {
     const now = new Map(board.picture.deadlocks.map((pair) => [idOf(pair), pair]));
     for (const [id, pair] of known) {
-      if (!now.has(id))
-        ended.unshift({ pair, cause: board.log.cause((event) => causes(pair, event), CAUSE_MS) });
+      if (now.has(id)) continue;
+      // What came before the refusal, or long before now, has ended nothing: it may just be forgotten.
+      const since = Math.max(Date.parse(pair.at), serverNow() - CAUSE_MS);
+      ended.unshift({ pair, cause: board.log.cause((event) => causes(pair, event), since) });
     }
     ended = ended.slice(0, ENDED_KEPT);
     known = now;

@@ -20,9 +20,8 @@ export class Log {
     return this.events.filter((event) => event.resource === resource);
   }
 
-  /** The latest event of which `test` is true, among those of the last `ms`. */
-  cause(test, ms) {
-    const since = Date.parse(this.events[0]?.at ?? 0) - ms;
+  /** The latest event since then of which `test` is true. */
+  cause(test, since) {
     return this.events.find((event) => Date.parse(event.at) >= since && test(event)) ?? null;
   }
 }
