@@ -1,9 +1,11 @@
 # Everything from an empty machine: Python 3.11 with venv is all that must be there.
 
 PYTHON_OF_VENV := .venv/bin/python
-# What is tried a second time, over PostgreSQL; the store's own tests have both databases in every run.
-ON_POSTGRESQL := tests/accounts/test_gate.py tests/accounts/test_limits.py tests/api tests/identity tests/ledger tests/live tests/mcp tests/store/test_outbox.py \
-	tests/platform/test_admin_plans.py tests/workspaces
+# What is tried a second time, over PostgreSQL; the store's own tests have both databases in every run, and
+# servers of several processes have PostgreSQL in any.
+ON_POSTGRESQL := tests/accounts/test_gate.py tests/accounts/test_limits.py tests/api tests/identity \
+	tests/ledger tests/live tests/mcp tests/platform/test_admin_plans.py tests/store/test_outbox.py \
+	tests/workspaces --ignore=tests/live/test_processes.py
 
 .PHONY: help run test check bench bench-quick conformance environment services lock messages bundles
 

@@ -155,8 +155,13 @@ def test_entries_are_added_and_never_changed(workspace):
         cursor.execute("UPDATE audit_entry SET at = '2001-01-01' WHERE id = %s", [entry.pk])
     columns = "(id, at, workspace, action, target, detail, address)"
     values = "VALUES (%s, '2031-05-01', 'ws_x', 'x', '', '{}', '')"
+    replace = {
+        "sqlite": f"REPLACE INTO audit_entry {columns} {values}",
+        "postgresql": f"INSERT INTO audit_entry {columns} {values}"
+        " ON CONFLICT (id) DO UPDATE SET action = excluded.action",
+    }
     with pytest.raises(DatabaseError, match="never changed"), connection.cursor() as cursor:
-        cursor.execute(f"REPLACE INTO audit_entry {columns} {values}", [entry.pk])
+        cursor.execute(replace[connection.vendor], [entry.pk])
     assert mine.get().action == "key.created"
 
 
