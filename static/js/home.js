@@ -27,6 +27,7 @@ new KeyStrip(part(root, "key"), trial, forget);
 
 let fetching = null;
 let launching = false;
+let forgetting = null;
 
 /** What a launch is seen in, fetched at the first call. */
 function stage() {
@@ -68,6 +69,7 @@ async function attempt() {
   if (!form.take()) return form.refusal;
   const answer = part(root, "answer");
   answer.setAttribute("aria-busy", "true");
+  await forgetting; // whoever launches at once signs with the next key
   // The key is made while what shows the answer is fetched.
   const begun = begin();
   begun.catch(() => {});
@@ -84,10 +86,11 @@ async function attempt() {
     await begun;
     shown.live.start();
     // Only now does the JSON name the visitor's DID.
-    const came = await send(baseUrl, form.take(), signers.chosen);
+    const by = signers.chosen;
+    const came = await send(baseUrl, form.take(), by);
     trial.note(came);
     form.signed.show(came.signed);
-    return await shown.show(came);
+    return await shown.show(came, by.did);
   } catch (error) {
     if (error instanceof Refused) return shown.refused(error);
     if (error instanceof Unable) return shown.answers.problem(`unable_${error.reason}`);
@@ -102,11 +105,14 @@ async function begin() {
   signers.show();
 }
 
-async function forget() {
-  (await stage()).clear();
-  await trial.forget();
-  form.signAsNobody();
-  signers.show();
+function forget() {
+  forgetting = (async () => {
+    (await stage()).clear();
+    await trial.forget();
+    form.signAsNobody();
+    signers.show();
+  })();
+  return forgetting;
 }
 
 onSample(({ operation, members, agent }) => {

@@ -107,9 +107,11 @@ def test_a_tab_hidden_for_a_minute_lets_go_of_its_socket_even_of_one_it_got_mean
     tab.pass_s(5)
     tab.hide(True)
     tab.do("world.answers = true")
-    tab.pass_s(21)
+    for _ in range(21):  # when it tries again is a matter of chance
+        if tab.state != "live":
+            tab.pass_s(1)
     assert (tab.state, tab.open) == ("live", 1)
-    for _ in range(4):
+    for _ in range(6):
         tab.do("world.sockets.at(-1).answer()")
         tab.pass_s(10)
     assert (tab.state, tab.open) == ("paused", 0)

@@ -33,9 +33,8 @@ export class Stage {
     if (on) this.live.start();
   }
 
-  /** Shows what came of a launch and keeps it; gives what to announce. */
-  async show(answer) {
-    const by = this.signers.chosen.did;
+  /** Shows what came of a launch that `by` signed, and keeps it; gives what to announce. */
+  async show(answer, by) {
     const asked = { operation: this.form.operation, text: this.form.editor.value, by };
     const { body, signed, status, times } = answer;
     const expected = { issuer: this.baseUrl, kid: body?.receipt?.kid, digest: signed.digest, answer: body };
