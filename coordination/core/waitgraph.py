@@ -101,9 +101,10 @@ def _walk(world: World, sources: list[str], target: str) -> tuple[Step, ...]:
 
 def _chain(came: dict[str, str], through: dict[str, str], target: str) -> tuple[Step, ...]:
     chain = []
+    new = tuple.__new__  # a Step made by its own name takes twice as long, and there may be ten thousand
     agent = target
     while before := came[agent]:
-        chain.append(Step(before, through[agent]))
+        chain.append(new(Step, (before, through[agent])))
         agent = before
     chain.reverse()
     return tuple(chain)
