@@ -68,11 +68,14 @@ def test_what_is_typed_wrong_is_said_and_kept(administrator: Client, conduct: Co
     assert held(conduct.workspace, "lock:a", ANA) is not None
 
 
-@pytest.mark.parametrize(
-    "query", [{}, {"espacio": "ws_x"}, {"espacio": "\x00", "recurso": "\x00", "agente": "\x00"}]
-)
+@pytest.mark.parametrize("query", [{}, {"espacio": "ws_x"}])
 def test_a_lease_that_is_not_there_is_said(administrator: Client, conduct: Conduct, query):
     assert administrator.get(END, query, follow=True).status_code == 200
+
+
+def test_what_no_database_can_hold_is_no_lease(administrator: Client):
+    query = {"espacio": "\x00", "recurso": "\x00", "agente": "\x00"}
+    assert administrator.get(END, query, follow=True).status_code == 400
 
 
 def test_ending_takes_the_permission(conduct: Conduct):
