@@ -179,6 +179,15 @@ def test_a_resource_from_close_up_by_keyboard_alone(
     page.keyboard.press("ArrowLeft")
     expect(ana.get_by_role("link")).to_be_focused()
 
+    # What has the focus keeps it while its row changes; once it is gone, the row has it.
+    held.focus()
+    team.take("lock:new", ANA)
+    expect(ana).to_contain_text("lock:new")
+    expect(held).to_be_focused()
+    team.ask("release", "lock:zz", ANA)
+    expect(held).to_have_count(0)
+    expect(ana.get_by_role("link")).to_be_focused()
+
 
 def test_nothing_moves_under_the_pointer_and_filters_live_in_the_address(
     board: Callable[..., Panel], served: ServerProcess

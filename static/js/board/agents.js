@@ -1,6 +1,6 @@
 // The agents: what conduct has made of each, what it holds, what it waits for.
 
-import { h, part } from "../lib/dom.js";
+import { h, keyed, part } from "../lib/dom.js";
 import { number, t } from "../lib/text.js";
 import { Conduct } from "./conduct.js";
 import { List } from "./list.js";
@@ -84,8 +84,8 @@ export function agents(root, board, open) {
     score.firstChild.firstChild.style.setProperty("--score", (trust ?? 0) / 100);
     put(score.lastChild, trust === null ? "…" : number(trust, 1));
     moved.replaceChildren(...moves.map(move));
-    held.replaceChildren(...names(holds, "bd_holds"));
-    waited.replaceChildren(...names(waits, "bd_waits"));
+    names(held, holds, "bd_holds");
+    names(waited, waits, "bd_waits");
   }
 
   return {
@@ -111,19 +111,27 @@ const move = ({ delta }) =>
     `${delta < 0 ? "▼" : "▲"} ${delta < 0 ? "−" : "+"}${number(Math.abs(delta), 1)}`,
   );
 
-function names(things, words) {
-  if (!things.size) return [];
+/** How many things, the first of them by name, each of which opens, and how many more. Names that stay are kept. */
+function names(cell, things, words) {
   const shown = [...things.keys()].slice(0, NAMES_SHOWN);
   const more = things.size - shown.length;
-  return [
-    h("span", { class: "quiet" }, t(words, { n: things.size, count: number(things.size) })),
-    ...shown.map((name) =>
-      h(
-        "button",
-        { type: "button", class: "link-button", "data-resource": name, title: name, tabindex: -1 },
-        h("code", {}, name),
-      ),
-    ),
-    more > 0 ? h("span", { class: "quiet" }, t("bd_and_more", { n: number(more) })) : "",
-  ].filter(Boolean);
+  const parts = [
+    things.size && { key: "#", text: t(words, { n: things.size, count: number(things.size) }) },
+    ...shown.map((name) => ({ key: `=${name}`, name })),
+    more > 0 && { key: "…", text: t("bd_and_more", { n: number(more) }) },
+  ];
+  keyed(
+    cell,
+    parts.filter(Boolean),
+    ({ key }) => key,
+    ({ name }) =>
+      name === undefined
+        ? h("span", { class: "quiet" })
+        : h(
+            "button",
+            { type: "button", class: "link-button", "data-resource": name, title: name, tabindex: -1 },
+            h("code", {}, name),
+          ),
+    (element, { text }) => text && put(element, text),
+  );
 }

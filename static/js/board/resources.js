@@ -47,7 +47,7 @@ export function resources(root, board, open) {
     update: (row, name) => update(row, name, board.picture.sections.get(name)),
   });
   part(root, "rows").addEventListener("click", ({ target }) => {
-    const row = target.closest("[data-key]");
+    const row = target.closest('[role="row"]');
     if (row && !getSelection().toString()) open(row.dataset.key);
   });
   return {

@@ -24,7 +24,7 @@ export class Rows {
     new ResizeObserver(() => this.#measure()).observe(host);
     host.addEventListener("keydown", (event) => this.#key(event));
     host.addEventListener("focusin", ({ target }) => {
-      const row = target.closest("[data-key]");
+      const row = target.closest('[role="row"]');
       if (row) this.#mark(row.dataset.key);
     });
   }
@@ -72,12 +72,14 @@ export class Rows {
       row.style.transform = `translateY(${at * this.#height}px)`;
       row.setAttribute("aria-rowindex", at + 2);
     }
-    this.update(row, key);
-    if (row === place) return row.nextElementSibling;
     const focused = row.contains(document.activeElement) && document.activeElement;
-    this.host.insertBefore(row, place);
-    if (focused) focused.focus({ preventScroll: true });
-    return place;
+    this.update(row, key);
+    const after = row === place ? row.nextElementSibling : place;
+    if (row !== place) this.host.insertBefore(row, place);
+    // Lost to a move, it returns; lost with what had it, it goes to the row.
+    if (focused && document.activeElement !== focused)
+      (row.contains(focused) ? focused : row.querySelector("[data-opens]")).focus({ preventScroll: true });
+    return after;
   }
 
   #measure() {
@@ -105,7 +107,7 @@ export class Rows {
 
   #key(event) {
     const { length } = this.#keys;
-    const row = event.target.closest("[data-key]");
+    const row = event.target.closest('[role="row"]');
     const at = this.#keys.indexOf(row?.dataset.key);
     const to = {
       ArrowDown: at + 1,

@@ -47,7 +47,7 @@ export function timeline(root, board, open) {
     update: (row, id) => update(row, log.find(id)),
   });
   part(root, "rows").addEventListener("click", ({ target }) => {
-    const row = target.closest("[data-key]");
+    const row = target.closest('[role="row"]');
     if (row && !getSelection().toString()) open(log.find(row.dataset.key)?.resource ?? row.resource);
   });
   const tick = () => !root.hidden && !document.hidden && graphic.draw();

@@ -39,6 +39,16 @@ export async function copied(text) {
   }
 }
 
+const FOCUSABLE = "a[href], button, input, select, textarea";
+
+/** Has these children instead of what `element` has; the focus, if it was in there, stays in its place there. */
+export function swap(element, ...children) {
+  const before = element.contains(document.activeElement) && [...element.querySelectorAll(FOCUSABLE)];
+  const place = before && before.indexOf(document.activeElement);
+  element.replaceChildren(...children);
+  if (before) element.querySelectorAll(FOCUSABLE)[place]?.focus({ preventScroll: true });
+}
+
 /** Brings `container` in line with `items`, in order. Elements of items that stay are kept, and so is the focus. */
 export function keyed(container, items, key, create, update) {
   const old = new Map([...container.children].map((element) => [element.dataset.key, element]));

@@ -1,8 +1,10 @@
-// The scenarios' place on the page: what plays them is fetched when they come into view.
+// The scenarios' place on the page: what plays them is fetched when they come near the window.
 
 import { part } from "../lib/dom.js";
 import { furnish } from "../lib/parts.js";
 import { data } from "../lib/text.js";
+
+const NEAR = "300px";
 
 /** @param {() => Promise<{trial, live, signers, baseUrl}>} page what the stories are played with */
 export function scenarios(root, page) {
@@ -26,11 +28,14 @@ export function scenarios(root, page) {
     if (root.dataset.ready === "") show();
   });
 
-  const seen = new IntersectionObserver(([entry]) => {
-    if (!entry.isIntersecting) return;
-    seen.disconnect();
-    root.addEventListener("change", ({ target }) => target.name === "scenario" && show());
-    show();
-  });
+  const seen = new IntersectionObserver(
+    ([entry]) => {
+      if (!entry.isIntersecting) return;
+      seen.disconnect();
+      root.addEventListener("change", ({ target }) => target.name === "scenario" && show());
+      show();
+    },
+    { rootMargin: NEAR },
+  );
   seen.observe(root);
 }

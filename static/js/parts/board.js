@@ -2,7 +2,7 @@
 
 import "../elements/short-did.js";
 import { serverNow } from "../lib/clock.js";
-import { h, icon, keyed, part } from "../lib/dom.js";
+import { h, icon, keyed, part, swap } from "../lib/dom.js";
 import { isStale, shownState } from "../lib/live.js";
 import { byResource } from "../lib/picture.js";
 import { clockTime, duration, t } from "../lib/text.js";
@@ -82,7 +82,8 @@ export class Board {
       this.#deadlocks.replaceChildren();
       return;
     }
-    this.#deadlocks.replaceChildren(
+    swap(
+      this.#deadlocks,
       h("h4", {}, icon("cross", "is-stop"), " ", t("deadlocks", { n: pairs.length })),
       h(
         "ul",

@@ -2,7 +2,7 @@
 
 import "../elements/countdown.js";
 import "../elements/short-did.js";
-import { h, icon, keyed, part } from "../lib/dom.js";
+import { h, icon, keyed, part, swap } from "../lib/dom.js";
 import { data, duration, number, t } from "../lib/text.js";
 
 const limits = data("limits");
@@ -76,7 +76,8 @@ export class Sections {
     if (!lease) {
       const offered = queue[0]?.offeredUntil;
       item.className = "holder is-free";
-      item.replaceChildren(
+      swap(
+        item,
         h("p", {}, t(offered ? "board_offered" : "board_free")),
         h("div", { class: "track" }),
       );
@@ -91,7 +92,8 @@ export class Sections {
     item.className = "holder";
     item.dataset.token = lease.fencingToken;
     item.dataset.drains = "";
-    item.replaceChildren(
+    swap(
+      item,
       h(
         "p",
         {},
@@ -114,7 +116,8 @@ export class Sections {
     const shape = `${index}|${wait.offeredUntil ?? ""}|${this.nameOf(wait.actorDid)}`;
     if (item.dataset.shape === shape) return;
     item.dataset.shape = shape;
-    item.replaceChildren(
+    swap(
+      item,
       icon(offered ? "signal-go" : "signal-stop"),
       h("span", { class: "place" }, t("place", { place: number(index + 1) })),
       h("span", { class: "who" }, agent(this.nameOf, wait.actorDid)),
