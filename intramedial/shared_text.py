@@ -9,7 +9,8 @@ import struct
 import zlib
 
 SHARED = "intramedial.shared"
-"""The ASGI extension by which a `websocket.send` may hold `beginning` and `shared` instead of a text."""
+"""The ASGI extension by which a `websocket.send` may hold `beginning` and `shared` instead of a text, and in
+`within` how many seconds a client may take until it reads again: then the send raises TimeoutError."""
 
 WINDOW_BITS = 12
 """A window of 4 KiB: what small clients ask for, and enough for lists whose items resemble one another."""

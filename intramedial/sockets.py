@@ -2,6 +2,7 @@
 
 import asyncio
 import struct
+from functools import cached_property
 from typing import Any
 
 from uvicorn.protocols.utils import ClientDisconnected
@@ -53,17 +54,21 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         """Send what the application sends."""
         if (shared := message.get("shared")) is None:
             await super().send(message)
-        elif not self._shares():
+            return
+        if not self.writable.is_set():
+            async with asyncio.timeout(message["within"]):
+                await self.writable.wait()
+        if not self._shares:
             text = shared.after(message["beginning"])
             await super().send({"type": "websocket.send", "text": text})
         else:
-            await self.writable.wait()
             if self.disconnected or self.close_sent or self.conn.state is not State.OPEN:
                 raise ClientDisconnected
             own, everybodys = shared.compressed_after(message["beginning"])
             # Not joined: what is everybody's is kept once, however many clients take their time.
             self.transport.writelines((_head(len(own) + len(everybodys)) + own, everybodys))
 
+    @cached_property
     def _shares(self) -> bool:
         """Whether this client reads what was compressed for all: some take nothing compressed, or a smaller
         window only."""

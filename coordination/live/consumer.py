@@ -154,9 +154,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Pass on what the room says, until the client goes or does not read."""
         try:
             while True:
-                beginning, shared = await socket.next()
-                async with asyncio.timeout(READ_WITHIN_S):
-                    await self._send_shared(beginning, shared)
+                await self._send_shared(*await socket.next())
         except TimeoutError:
             self.end(SLOW)
         except OSError:
@@ -167,9 +165,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _send_shared(self, beginning: str, shared: SharedText) -> None:
         if SHARED in self.scope.get("extensions", {}):
-            await self.base_send({"type": "websocket.send", "beginning": beginning, "shared": shared})
+            message = {"beginning": beginning, "shared": shared, "within": READ_WITHIN_S}
+            await self.base_send({"type": "websocket.send", **message})
         else:
-            await self.send(text_data=shared.after(beginning))
+            async with asyncio.timeout(READ_WITHIN_S):
+                await self.send(text_data=shared.after(beginning))
 
     # --- from the client -------------------------------------------------------------------------
 

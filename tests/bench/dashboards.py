@@ -47,12 +47,14 @@ class Watchers:
 
 
 def dashboards(server: Contestant, timing: Timing) -> Metrics:
-    """Acquire's rate in one workspace beside a thousand events a second in another: unwatched, watched."""
-    rates, seen, took = [], {"messages": 0, "events": 0}, 1.0
+    """Acquire's rate in one workspace beside a thousand events a second in another: unwatched, watched. And
+    what CPU those events and who watches them take alone."""
+    rates, cpu_percent, seen, took = [], [], {"messages": 0, "events": 0}, 1.0
     for sockets in (0, SOCKETS):
         watchers = Watchers(server, sockets)
         begun = time.monotonic()
         try:
+            cpu_percent.append(_cpu_percent(server, timing.measure_s))
             rates.append(one_workspace(CONNECTIONS)(server, timing)["requests_s"])
             memory = machine.memory_mb(server.pids)
         finally:
@@ -62,7 +64,16 @@ def dashboards(server: Contestant, timing: Timing) -> Metrics:
         "unwatched_requests_s": rates[0],
         "requests_s": rates[1],
         "cost_percent": 100 * (1 - rates[1] / rates[0]),
+        "unwatched_cpu_percent": cpu_percent[0],
+        "cpu_percent": cpu_percent[1],
         "messages_s": seen["messages"] / took,
         "events_s": seen["events"] / took,
         "memory_mb": memory,
     }
+
+
+def _cpu_percent(server: Contestant, seconds: float) -> float:
+    """How much of one core the server takes."""
+    before = machine.cpu_s(server.pids)
+    time.sleep(seconds)
+    return 100 * (machine.cpu_s(server.pids) - before) / seconds

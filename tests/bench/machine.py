@@ -150,6 +150,16 @@ def memory_mb(pids: list[int]) -> float:
     return max(sizes)
 
 
+def cpu_s(pids: list[int]) -> float:
+    """The CPU time that some processes have taken so far."""
+    ticks = 0
+    for pid in pids:
+        # The second field, a name, may hold blanks.
+        after = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(after[11]) + int(after[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def process_and_children(pid: int) -> list[int]:
     """A process and those it has started itself."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -70,6 +70,8 @@ def _besides(figures: dict[str, list[float]]) -> str:
         said.append(f"an fsync {p50} / {p99} ms")
     if "cost_percent" in figures:
         said.append(f"{_spread(figures, 'cost_percent')} % less than unwatched")
+        cpu = (shown(figures[name][0]) for name in ("cpu_percent", "unwatched_cpu_percent"))
+        said.append("{} % of a core for the events and the sockets alone, {} % unwatched".format(*cpu))
         said.append(f"{shown(figures['memory_mb'][0])} MB")
     if figures.get("ledger_behind", [0])[0]:
         behind, after = figures["ledger_behind"][0], figures["ledger_catches_up_s"][0]
