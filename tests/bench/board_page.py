@@ -38,6 +38,7 @@ RESULTS = Path(__file__).parent / "results"
 AT_ONCE = 1000
 IN_SIGHT = 20
 SPEAKERS = 4
+DROPPED_MS = 25  # between one frame at 60 a second and two
 WAITERS_EACH = 2
 READY = """
   window.opened = new Promise((resolve) => {
@@ -152,6 +153,8 @@ def measured(page: Page, address: str, seconds: float, speak: Any) -> dict[str, 
         "frames_s": len(intervals) / seconds,
         "interval_p50_ms": percentile(intervals, 0.5),
         "interval_p99_ms": percentile(intervals, 0.99),
+        "interval_max_ms": max(intervals),
+        "dropped_frames": sum(ms > DROPPED_MS for ms in intervals),
         "work_p50_ms": percentile(work, 0.5),
         "work_p99_ms": percentile(work, 0.99),
         "work_max_ms": max(work),

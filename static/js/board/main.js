@@ -18,6 +18,7 @@ import { timeline } from "./timeline.js";
 import { put } from "./words.js";
 
 const TYPED_MS = 200;
+const whenIdle = window.requestIdleCallback ?? ((then) => setTimeout(then, 100));
 
 const root = document.getElementById("board");
 const live = new Live(root.dataset.socket);
@@ -109,7 +110,8 @@ function tick() {
   const now = serverNow();
   if (live.state === "live") rates.measure(now, board.picture.counters.waiters);
   if (document.hidden) return;
-  for (const sparkline of sparklines) sparkline.draw(now);
+  // In a frame that has time for it: not in one that draws a list as well.
+  whenIdle(() => sparklines.forEach((sparkline) => sparkline.draw(now)), { timeout: 500 });
   drawer.tick();
   soon();
 }

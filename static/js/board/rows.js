@@ -4,7 +4,7 @@
 
 import { h } from "../lib/dom.js";
 
-const SPARE = 6;
+const SPARE = 3;
 const PAGE = 10;
 
 export class Rows {
