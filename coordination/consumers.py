@@ -2,6 +2,7 @@
 
 import asyncio
 
+from django.conf import settings
 from django.http import parse_cookie
 from django.urls import path
 
@@ -18,14 +19,20 @@ from .live.hub import stop as stop_hub
 TICKET = "ticket."
 
 
+def _session(parts: RequestParts) -> str | None:
+    """The session that the handshake's cookies name, if any."""
+    return parse_cookie(parts.headers.get("cookie", "")).get(settings.SESSION_COOKIE_NAME)
+
+
 class WorkspaceConsumer(LiveConsumer):
     """`/ws/espacios/{workspaceId}/`: a member in a browser, by session; a program, by API key."""
 
     def check_origin(self, parts: RequestParts) -> None:
-        """A cookie counts only on a page of our own: browsers always say where a socket comes from."""
+        """No page can send a key, nor is one sent by itself. A session counts only with the Origin of a page
+        of ours: browsers always say where a socket comes from. A program with neither is told so."""
         if "authorization" in parts.headers:
             return
-        if "origin" not in parts.headers:
+        if _session(parts) is not None and "origin" not in parts.headers:
             raise Problem("forbidden", "A socket with a session must say its Origin.")
         require_same_origin(parts.headers)
 
@@ -33,7 +40,7 @@ class WorkspaceConsumer(LiveConsumer):
         workspace = self.scope["url_route"]["kwargs"]["workspace"]
         if "authorization" in parts.headers:
             return await watching.program(workspace, parts)
-        return await watching.member(workspace, parse_cookie(parts.headers.get("cookie", "")))
+        return await watching.member(workspace, _session(parts))
 
 
 class TrialConsumer(LiveConsumer):

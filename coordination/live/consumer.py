@@ -3,9 +3,9 @@
 It passes on what the room says, and hears of what the client says little. A refused socket is accepted and
 closed with a code, since a browser shows its page no other answer: 4000 + the status of the problem (4401
 `unauthenticated` or `trial_expired`, 4403 `forbidden`, 4404 `not_found`, 4429 `rate_limited`), with its
-reason as the close reason. Only a handshake from a page of another site is answered 403 and never becomes a
-socket. Besides: 4408 a client that does not read, 1009 a frame that is too large, 1013 not now, 1012 the
-server restarts.
+reason as the close reason. Only a handshake from a page of another site, or with a session and no Origin, is
+answered 403 and never becomes a socket. Besides: 4408 a client that does not read, 1009 a frame that is too
+large, 1013 not now, 1012 the server restarts.
 """
 
 import asyncio
@@ -110,7 +110,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         raise NotImplementedError
 
     def check_origin(self, parts: RequestParts) -> None:
-        """Raises Problem for a handshake that another site's page may have sent."""
+        """Raises Problem for a handshake that a page of another site may have sent."""
         raise NotImplementedError
 
     async def websocket_connect(self, message: Message) -> None:

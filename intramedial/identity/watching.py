@@ -4,11 +4,10 @@ A socket outlives the request that opened it. So its watcher is a value that can
 let in with is looked up anew, for all watchers of a process at once, as long as the socket is open.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
@@ -71,10 +70,9 @@ class Visitor:
 Watcher = Member | Program | Visitor
 
 
-async def member(workspace: str, cookies: Mapping[str, str]) -> Member:
-    """The member whose session the cookies name. Problem: `unauthenticated`; `not_found` for a workspace that
+async def member(workspace: str, session: str | None) -> Member:
+    """The member whose session it is. Problem: `unauthenticated`; `not_found` for a workspace that
     is unknown or not theirs; `authority_unavailable`."""
-    session = cookies.get(settings.SESSION_COOKIE_NAME)
     user = await threads.run(lambda: _user_of(session), repeatable=True) if session else None
     if user is None or session is None:
         raise Problem("unauthenticated", LOGGED_OUT)

@@ -2,10 +2,12 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from intramedial.workspaces import provision
@@ -16,6 +18,7 @@ from tests.live.browser import (
     TRIAL_PATH,
     UNAUTHENTICATED,
     bearer,
+    logged_in,
     page,
     refusal,
     socket,
@@ -42,6 +45,49 @@ async def test_keys_not_in_force(workspace: Workspace, at: str, api_key: str) ->
     await sync_to_async(provision.revoke_api_key)(revoked.prefix)
     assert await refusal(at, bearer(expired.secret)) == UNAUTHENTICATED
     assert await refusal(at, bearer(revoked.secret)) == UNAUTHENTICATED
+
+
+FOREIGN = "https://evil.example"
+LET_IN, NO_SOCKET = "let in", None
+# What a handshake bears, and what becomes of it without an Origin, from a page of ours, from another site's.
+OUTCOMES = {
+    "nothing": (UNAUTHENTICATED, UNAUTHENTICATED, NO_SOCKET),
+    "another cookie": (UNAUTHENTICATED, UNAUTHENTICATED, NO_SOCKET),
+    "unknown session": (NO_SOCKET, UNAUTHENTICATED, NO_SOCKET),
+    "ended session": (NO_SOCKET, UNAUTHENTICATED, NO_SOCKET),
+    "session": (NO_SOCKET, LET_IN, NO_SOCKET),
+    # No page can send a key, whatever the Origin says.
+    "unknown key": (UNAUTHENTICATED, UNAUTHENTICATED, UNAUTHENTICATED),
+    "expired key": (UNAUTHENTICATED, UNAUTHENTICATED, UNAUTHENTICATED),
+    "key": (LET_IN, LET_IN, LET_IN),
+    "key and unknown session": (LET_IN, LET_IN, LET_IN),
+    "unknown key and session": (UNAUTHENTICATED, UNAUTHENTICATED, UNAUTHENTICATED),
+}
+
+
+@pytest.mark.parametrize("origin", [None, settings.BASE_URL, FOREIGN])
+@pytest.mark.parametrize("bears", OUTCOMES)
+async def test_every_credential_from_everywhere(
+    workspace: Workspace, at: str, api_key: str, session: str, member: Any, bears: str, origin: str | None
+) -> None:
+    ended = await logged_in(member)
+    await Session.objects.filter(session_key=ended).adelete()
+    past = timezone.now() - timedelta(seconds=1)
+    expired = await sync_to_async(provision.create_api_key)(workspace, expires_at=past)
+    cookies = {"unknown session": "no-such-session", "ended session": ended, "session": session}
+    keys = {"unknown key": "imk_nonsense", "expired key": expired.secret, "key": api_key}
+    headers = page(None, origin)
+    if bears == "another cookie":
+        headers.append((b"cookie", b"language=es"))
+    for part in bears.split(" and "):
+        headers += page(cookies[part], None)[1:] if part in cookies else []
+        headers += bearer(keys[part]) if part in keys else []
+    expected = OUTCOMES[bears][(None, settings.BASE_URL, FOREIGN).index(origin)]
+    if expected == LET_IN:
+        async with watching(at, headers):
+            pass
+    else:
+        assert await refusal(at, headers) == expected
 
 
 async def test_a_foreign_workspace_is_as_unknown(api_key: str, session: str) -> None:

@@ -9,6 +9,7 @@ import time
 import orjson
 import pytest
 import uvicorn
+from django.conf import settings
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
@@ -58,9 +59,11 @@ async def test_refusals_over_the_wire(live_server_process: ServerFactory) -> Non
     headers = {"Authorization": f"Bearer {server.secrets['apiKey']}"}
     assert await code_of(connect(live(server, "ws_other"), additional_headers=headers, proxy=None)) == 4404
     assert await code_of(connect(live(server), origin=server.url, proxy=None)) == 4401
-    for origin in (None, "https://evil.example"):
+    assert await code_of(connect(live(server), proxy=None)) == 4401
+    cookie = {"Cookie": f"{settings.SESSION_COOKIE_NAME}=any"}
+    for given in ({"additional_headers": cookie}, {"origin": "https://evil.example"}):
         with pytest.raises(InvalidStatus) as refused:
-            await connect(live(server), origin=origin, proxy=None)
+            await connect(live(server), proxy=None, **given)
         assert refused.value.response.status_code == 403
     async with watch(server) as client:
         await told(client)
