@@ -7,9 +7,10 @@ is right in both cases.
 """
 
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -21,6 +22,7 @@ from intramedial.access_log import AccessLog
 from intramedial.calls import Call, Headers, Reply
 from intramedial.identity.requests import RequestParts, join_fields
 from intramedial.media import require_json
+from intramedial.one_write import WHOLE
 from intramedial.problems import Problem, problem_body
 
 Message = dict[str, Any]
@@ -29,6 +31,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 PROBLEM = b"application/problem+json"
 LOGGED_PATH = 200
+SEEN = re.compile(rb"[\x20-\x7e]*")
 
 logger = logging.getLogger(__name__)
 access = AccessLog()
@@ -119,27 +122,34 @@ def encoded(fields: Mapping[str, str]) -> Headers:
     return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields.items())
 
 
-@cache
-def _fixed_headers() -> Headers:
+@lru_cache(maxsize=512)
+def _fields(own: Headers, media_type: bytes, public: bool) -> tuple[Headers, bytes | None]:
+    """The fields that alike answers have alike, and those as they are written: None when they are not to be
+    written unseen, since they say something of the connection or could be taken for more than they are."""
     # What is not a page loads nothing and is shown in no frame.
-    own = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
-    return encoded(security.headers() | own)
+    policy = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
+    fields = [*own, *encoded(security.headers() | policy)]
+    if media_type:
+        fields.append((b"content-type", media_type))
+    if not public:
+        fields.append((b"cache-control", b"no-store"))
+    plain = all(SEEN.fullmatch(name + value) and name != b"connection" for name, value in fields)
+    lines = b"".join(b"%b: %b\r\n" % field for field in fields)
+    return tuple(fields), lines if plain and media_type else None
 
 
 async def _send(scope: Message, send: Send, reply: Reply, identifier: str, started: float) -> None:
-    took = b"app;dur=%.2f" % ((time.monotonic() - started) * 1000)
-    headers = [
-        (b"x-request-id", identifier.encode()),
-        (b"server-timing", took),
-        *reply.headers,
-        *_fixed_headers(),
-    ]
-    if reply.media_type:
-        headers.append((b"content-type", reply.media_type))
-        if reply.lines is None:
-            headers.append((b"content-length", b"%d" % len(reply.body)))
-    if not reply.public:
-        headers.append((b"cache-control", b"no-store"))
+    took = (time.monotonic() - started) * 1000
+    fields, lines = _fields(reply.headers, reply.media_type, reply.public)
+    answer = scope.get("extensions", {}).get(WHOLE)
+    if answer is not None and lines is not None and reply.lines is None and scope["method"] != "HEAD":
+        body = reply.body
+        head = b"x-request-id: %b\r\nserver-timing: app;dur=%.2f\r\n%bcontent-length: %d\r\n"
+        await answer(reply.status, head % (identifier.encode(), took, lines, len(body)), body)
+        return
+    headers = [(b"x-request-id", identifier.encode()), (b"server-timing", b"app;dur=%.2f" % took), *fields]
+    if reply.media_type and reply.lines is None:
+        headers.append((b"content-length", b"%d" % len(reply.body)))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     if reply.lines is not None:
         async for line in reply.lines:

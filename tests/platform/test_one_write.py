@@ -5,7 +5,11 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from intramedial.one_write import HELD, OneWrite
+import pytest
+
+from intramedial.calls import JSON, Reply
+from intramedial.one_write import HELD, WHOLE, OneWrite
+from intramedial.serving import serve
 from tests.server import ServerProcess
 
 
@@ -81,3 +85,65 @@ def test_requests_sent_together_are_answered_in_order(
             heard += data
     statuses = [int(part[:3]) for part in heard.split(b"HTTP/1.1 ")[1:]]
     assert statuses == [200, 404, 200, 200]
+
+
+async def _said(reply: Reply, method: str, whole: bool) -> tuple[str, int, list[tuple[str, str]], bytes]:
+    """How a reply is sent, with which status, fields and body."""
+    told: list[Any] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        told.append(message)
+
+    async def at_once(status: int, head: bytes, body: bytes) -> None:
+        lines = head.removesuffix(b"\r\n").split(b"\r\n")
+        fields = [tuple(line.split(b": ", 1)) for line in lines]
+        told.append({"status": status, "headers": fields, "body": body, "whole": True})
+
+    async def answer() -> Reply:
+        return reply
+
+    scope: dict[str, Any] = {"type": "http", "method": method, "path": "/health/live"}
+    if whole:
+        scope["extensions"] = {WHOLE: at_once}
+    await serve(scope, send, answer())
+    fields = sorted(
+        (name.decode(), value.decode("latin-1"))
+        for name, value in told[0]["headers"]
+        if name not in (b"x-request-id", b"server-timing")
+    )
+    return "whole" if "whole" in told[0] else "parts", told[0]["status"], fields, told[-1]["body"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "method", "way"),
+    [
+        (Reply(200, b"{}"), "POST", "whole"),
+        (Reply(409, b'{"ok":false}', ((b"retry-after", b"1"),)), "POST", "whole"),
+        (Reply(200, b"", media_type=JSON, public=True), "GET", "whole"),
+        (Reply(200, b"{}"), "HEAD", "parts"),
+        (Reply(204, b"", ((b"allow", b"GET"),), media_type=b""), "OPTIONS", "parts"),
+        (Reply(413, b"{}", ((b"connection", b"close"),)), "POST", "parts"),
+        (Reply(200, b"{}", ((b"x-told", b"a\r\nset-cookie: b=c"),)), "GET", "parts"),
+    ],
+)
+async def test_an_answer_in_one_piece_says_what_one_in_parts_does(
+    reply: Reply, method: str, way: str
+) -> None:
+    """What could end a head early, or the connection, is left to the server to look at."""
+    found, *said = await _said(reply, method, whole=True)
+    assert found == way
+    assert tuple(said) == (await _said(reply, method, whole=False))[1:]
+
+
+def test_a_client_is_told_that_its_connection_ends(live_server_process: Callable[..., ServerProcess]) -> None:
+    """HTTP/1.0 and `Connection: close`, RFC 9112, 9.6; what is asked after it is not answered."""
+    server = live_server_process()
+    for head in ("GET /health/live HTTP/1.0\r\n", "GET /health/live HTTP/1.1\r\nConnection: close\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
+            connection.sendall(f"{head}Host: 127.0.0.1\r\n\r\n".encode())
+            heard = b""
+            while data := connection.recv(65536):
+                heard += data
+        assert heard.count(b"HTTP/1.1 200 OK\r\n") == 1
+        assert heard.count(b"connection: close\r\n") == 1
+        assert heard.count(b"\r\ndate: ") == 1
