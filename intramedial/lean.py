@@ -8,7 +8,7 @@ a body spooled to a file, a task that listens for the disconnect. None of it ser
 API's description, the health checks and the published keys are answered here, in one coroutine:
 
     path and method (404, 405) -> body (413) -> media type (415) -> who is asking (401, 403, 429)
-        -> JSON (400) -> shape (422) -> the operation -> one message with the head, one with the body
+        -> JSON (400) -> shape (422) -> the operation -> head and body in one piece
 
 The operations are the ones registered with django-ninja (`intramedial.api`), and the shapes that check a
 request are those of their signatures; ninja's own argument machinery and renderer are not on the way.
