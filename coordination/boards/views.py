@@ -32,17 +32,10 @@ MODULES = tuple(
         *("elements/countdown", "elements/short-did"),
         *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/live", "lib/picture", "lib/text"),
         "parts/sections",
-        *("board/address", "board/agents", "board/beyond", "board/conduct", "board/connection"),
-        *("board/deadlocks", "board/drawer", "board/graph", "board/graphic", "board/list", "board/log"),
-        *(
-            "board/order",
-            "board/rates",
-            "board/replay",
-            "board/resources",
-            "board/rows",
-            "board/runs",
-            "board/sparkline",
-        ),
+        *("board/address", "board/agents", "board/asking", "board/beyond", "board/conduct"),
+        *("board/connection", "board/deadlocks", "board/drawer", "board/graph", "board/graphic"),
+        *("board/list", "board/log", "board/order", "board/rates", "board/replay", "board/resources"),
+        *("board/rows", "board/runs", "board/sparkline"),
         *("board/still", "board/timeline", "board/why", "board/words"),
     )
 )

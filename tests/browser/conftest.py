@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from tests.browser.panel import Panel, Team
 from tests.server import ServerProcess
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -99,6 +100,18 @@ def visit(browser: Browser, served: ServerProcess) -> Iterator[Callable[..., Pag
     finally:
         for context in contexts:
             context.close()
+
+
+@pytest.fixture
+def board(visit: Callable[..., Page]) -> Callable[..., Panel]:
+    """`board(team, query="", …)`: a browser of its own on the board, watched like every page."""
+
+    def open_board(team: Team, query: str = "", **context: Any) -> Panel:
+        page = visit("/llms.txt", origin=team.server.url, **context)
+        page.context.add_cookies([team.cookie])
+        return Panel(page, team.url + query)
+
+    return open_board
 
 
 def _watch(page: Page) -> Watched:

@@ -3,28 +3,14 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from tests.browser.membership import asked
 from tests.browser.panel import ANA, BEA, CID, Panel, Team, seen_after_ms
 from tests.browser.test_pages import violations
 from tests.server import ServerProcess
 
 pytestmark = pytest.mark.browser
-Visit = Callable[..., Page]
 LOST = ("WebSocket connection", "net::ERR_CONNECTION_REFUSED", "status of 503")
-
-
-@pytest.fixture
-def board(visit: Visit) -> Callable[..., Panel]:
-    """`board(team, query="", …)`: a browser of its own on the board, watched like every page."""
-
-    def open_board(team: Team, query: str = "", **context: object) -> Panel:
-        page = visit("/llms.txt", origin=team.server.url, **context)
-        page.context.add_cookies([team.cookie])
-        return Panel(page, team.url + query)
-
-    return open_board
 
 
 @pytest.fixture(scope="module")
@@ -237,23 +223,6 @@ def test_a_hidden_tab_stands_still_and_is_right_when_it_is_seen(
     panel.hide(False)
     expect(panel.row("lock:meanwhile")).to_be_visible()
     expect(panel.chip).to_have_text("En vivo")
-
-
-def test_who_has_to_go_is_told_so(board: Callable[..., Panel], served: ServerProcess) -> None:
-    team = Team(served, role="viewer")
-    team.take("lock:a")
-    removed = board(team)
-    asked(served, remove=team.user)
-    expect(removed.root).to_contain_text("Ya no eres miembro de este espacio", timeout=8000)
-    removed.row("lock:a").click()
-    expect(removed.drawer).to_contain_text("Sin acceso")
-
-    team = Team(served, role="viewer")
-    ended = board(team)
-    asked(served, log_out=team.cookie["value"])
-    expect(ended.root).to_contain_text("Tu sesión ha terminado", timeout=8000)
-    ended.page.get_by_role("link", name="Inicia sesión").click()
-    assert ended.page.url.endswith(f"/acceso/?next=/espacios/{team.workspace}/panel/")
 
 
 def test_without_scripts_there_is_a_table_and_in_english_english(

@@ -26,11 +26,7 @@ const FILTERS = {
 export function agents(root, board, open) {
   const { address } = board;
   const agentsPage = root.dataset.agents;
-  const conduct = new Conduct(
-    root.dataset.conduct,
-    () => board.picture,
-    () => list.draw(),
-  );
+  const conduct = new Conduct(root.dataset.conduct, board, () => list.draw());
 
   function rank(agent) {
     if (!(FILTERS[address.filtro] ?? FILTERS[""])(agent) || !mentions(agent, board.words)) return null;

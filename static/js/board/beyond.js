@@ -1,6 +1,7 @@
 // Search on the server: resources by the beginning of their name, those that nobody has now included.
 
 import { h, keyed, part } from "../lib/dom.js";
+import { isOver } from "../lib/live.js";
 import { number, t } from "../lib/text.js";
 
 const PAUSE_MS = 300;
@@ -29,16 +30,18 @@ export class Beyond {
 
   async #ask(words) {
     let found = [];
+    let failed = false;
     try {
-      const answer = await fetch(`${this.root.dataset.from}?${new URLSearchParams({ prefijo: words })}`);
-      if (answer.ok) ({ resources: found } = await answer.json());
+      ({ resources: found } = await (await this.board.ask(this.root.dataset.from, { prefijo: words })).json());
     } catch {
-      return;
+      // Why it is over for good stands above the list.
+      failed = !isOver(this.board.live.state);
     }
     if (words !== this.#words) return;
     const { sections } = this.board.picture ?? { sections: new Map() };
     const others = found.filter(({ resource }) => !sections.has(resource));
-    this.root.hidden = !others.length;
+    this.root.hidden = !others.length && !failed;
+    part(this.root, "failed").hidden = !failed;
     keyed(
       part(this.root, "found"),
       others,

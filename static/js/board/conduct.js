@@ -1,6 +1,8 @@
 // The last moves of agents' trust: as events tell them, and before that as the server remembers them.
 // Asked for only those that are in sight, many at once.
 
+import { isOver } from "../lib/live.js";
+
 const SHOWN = 4;
 const AT_ONCE = 40;
 const PAUSE_MS = 250;
@@ -12,9 +14,9 @@ export class Conduct {
   #wanted = new Set();
   #timer = null;
 
-  /** @param {string} path where to ask @param {() => import("../lib/picture.js").Picture} picture */
-  constructor(path, picture, drawn) {
-    Object.assign(this, { path, picture, drawn });
+  /** @param {string} path where to ask @param {{picture, live, ask}} board */
+  constructor(path, board, drawn) {
+    Object.assign(this, { path, board, drawn });
   }
 
   note(events) {
@@ -37,21 +39,20 @@ export class Conduct {
     const dids = [...this.#wanted].slice(0, AT_ONCE);
     for (const did of dids) this.#wanted.delete(did);
     try {
-      const query = new URLSearchParams(dids.map((did) => ["did", did]));
-      const answer = await fetch(`${this.path}?${query}`, { headers: { accept: "application/json" } });
-      if (!answer.ok) throw new Error(`status ${answer.status}`);
-      const { agents } = await answer.json();
+      const query = dids.map((did) => ["did", did]);
+      const { agents } = await (await this.board.ask(this.path, query)).json();
       for (const { did, trust, moves } of agents) this.#take(did, trust, moves);
       this.drawn();
     } catch {
-      // Asked again when they are in sight a little later.
+      // Asked again when they are in sight a little later, unless it is over for good: the board says so.
+      if (isOver(this.board.live.state)) return;
       setTimeout(() => dids.forEach((did) => this.#asked.delete(did)), RETRY_MS);
     }
     this.#timer = this.#wanted.size ? setTimeout(() => this.#ask(), PAUSE_MS) : null;
   }
 
   #take(did, trust, moves) {
-    const agent = this.picture()?.agents.get(did);
+    const agent = this.board.picture?.agents.get(did);
     // What an event has told meanwhile is newer.
     if (agent && agent.trust === null) agent.trust = trust;
     this.#add(did, moves);

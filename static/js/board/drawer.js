@@ -5,6 +5,7 @@ import "../elements/countdown.js";
 import "../elements/short-did.js";
 import { serverNow } from "../lib/clock.js";
 import { h, keyed, part } from "../lib/dom.js";
+import { isOver } from "../lib/live.js";
 import { clockTime, data, duration, number, t } from "../lib/text.js";
 import { Sections } from "../parts/sections.js";
 import { chain, why } from "./why.js";
@@ -20,8 +21,8 @@ export class Drawer {
   #asked = null;
 
   /**
-   * @param {HTMLDialogElement} dialog @param {{picture, log, address}} board @param {(name: string) => void}
-   * back
+   * @param {HTMLDialogElement} dialog @param {{picture, log, address, live, ask}} board
+   * @param {(name: string) => void} back
    */
   constructor(dialog, board, back) {
     Object.assign(this, { dialog, board, back });
@@ -148,19 +149,18 @@ export class Drawer {
   async #record() {
     const host = part(this.dialog, "record");
     const resource = this.#resource;
-    const address = `${host.dataset.from}?${new URLSearchParams({ nombre: resource })}`;
-    this.#asked = address;
+    this.#asked = resource;
     host.replaceChildren(h("p", { class: "quiet" }, t("bd_fetching")));
     let found;
     try {
-      const answer = await fetch(address, { redirect: "error" });
-      if (!answer.ok) throw new Error(`status ${answer.status}`);
+      const answer = await this.board.ask(host.dataset.from, { nombre: resource });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      found = document.importNode(part(page, "record"), true);
+      found = [...document.importNode(part(page, "record"), true).childNodes];
     } catch {
-      found = h("p", { class: "quiet" }, t("bd_not_fetched"));
+      // Why it is over for good stands above.
+      found = isOver(this.board.live.state) ? [] : [h("p", { class: "quiet" }, t("bd_not_fetched"))];
     }
-    if (this.#asked === address) host.replaceChildren(...(found.matches("p") ? [found] : found.childNodes));
+    if (this.#asked === resource) host.replaceChildren(...found);
   }
 }
 

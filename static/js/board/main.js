@@ -6,6 +6,7 @@ import { Live } from "../lib/live.js";
 import { number } from "../lib/text.js";
 import { Address } from "./address.js";
 import { agents } from "./agents.js";
+import { asking } from "./asking.js";
 import { Beyond } from "./beyond.js";
 import { Connection } from "./connection.js";
 import { deadlocks } from "./deadlocks.js";
@@ -23,7 +24,8 @@ const whenIdle = window.requestIdleCallback ?? ((then) => setTimeout(then, 100))
 const root = document.getElementById("board");
 const live = new Live(root.dataset.socket);
 const address = new Address();
-const board = { picture: null, words: "", address, log: new Log() };
+const ask = asking(live, part(root, "beyond").dataset.from);
+const board = { picture: null, words: "", address, log: new Log(), live, ask };
 const connection = new Connection(root, live);
 const rates = new Rates();
 const sparklines = [...root.querySelectorAll("[data-kind]")].map((element) => new Sparkline(element, rates));

@@ -24,6 +24,9 @@ const FINAL = { 4401: "ended", 4403: "removed", 4404: "missing" };
 export const shownState = ({ state, heardAt }) =>
   state === "live" && serverNow() - heardAt > OLD_MS ? "old" : state;
 
+/** Whether it is over for good. */
+export const isOver = (state) => Object.values(FINAL).includes(state);
+
 /** Whether what is shown may be other than what is. */
 export const isStale = (shown) => !["live", "connecting", "off"].includes(shown);
 
@@ -73,6 +76,11 @@ export class Live extends EventTarget {
   stop() {
     this.#end("off");
     this.picture = null;
+  }
+
+  /** Nobody is to watch any more, as another request has learnt: `state` says why. */
+  over(state) {
+    if (this.#wanted) this.#end(state);
   }
 
   #end(state) {
