@@ -80,6 +80,7 @@ def audit(request: HttpRequest, membership: Membership) -> HttpResponse:
         "form": form,
         "rows": rows,
         "query": query.urlencode(),
+        "filtered": any(query.values()),
         "next": following,
         "after": request.GET.get("after", ""),
         "days": settings.AUDIT_DAYS,

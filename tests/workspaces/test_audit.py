@@ -72,6 +72,15 @@ def test_it_is_filtered(owner, at, workspace):
         assert "".join(targets(owner.get(at("auditoria/"), asked))) == found, asked
 
 
+def test_an_empty_page_says_why(owner, at, workspace):
+    assert "No hay nada anotado todavía." in owner.get(at("auditoria/")).content.decode()
+    note(workspace)
+    for asked in ({"action": "key.revoked"}, {"since": "2031-05-02"}, {"since": "yesterday"}):
+        answer = owner.get(at("auditoria/"), asked).content.decode()
+        assert "No hay nada que cumpla eso." in answer
+        assert f'href="{at("auditoria/")}">Quitar el filtro' in answer
+
+
 def test_of_another_workspace_one_sees_nothing(owner, at, stranger):
     stranger.fill("/espacios/", name="foreign")
     assert targets(owner.get(at("auditoria/"))) == []
