@@ -9,12 +9,14 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from intramedial.accounts import tries
-from intramedial.accounts.models import AccessRequest, BetaUse, CacheEntry
+from intramedial.accounts.models import AccessRequest, BetaUse, CacheEntry, User
+
+UNCONFIRMED_DAYS = 7
 
 
 def purge() -> int:
-    """Delete requests for access, uses of beta passwords, tries, ended sessions and the admin's own history
-    when they are old; returns how many rows."""
+    """Delete requests for access, uses of beta passwords, tries, ended sessions, the admin's own history and
+    accounts that were never confirmed when they are old; returns how many rows."""
     now = timezone.now()
     Session.objects.filter(expire_date__lte=now).delete()
     old = (
@@ -23,5 +25,13 @@ def purge() -> int:
         UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")),
         LogEntry.objects.filter(action_time__lte=now - timedelta(days=settings.AUDIT_DAYS)),
         CacheEntry.objects.filter(expires__lte=now),
+        # Nobody has ever been in: the address may be that of somebody who asked for nothing.
+        User.objects.filter(
+            emailaddress__verified=False,
+            last_login=None,
+            memberships=None,
+            is_staff=False,
+            date_joined__lte=now - timedelta(days=UNCONFIRMED_DAYS),
+        ).exclude(emailaddress__verified=True),
     )
     return tries.purge() + sum(rows.delete()[0] for rows in old)

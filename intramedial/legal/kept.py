@@ -7,6 +7,8 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from intramedial.accounts import purging
+
 # Of the leases' module, which the platform does not know; a test holds it to that one.
 HISTORY_DAYS = 90
 DAY_S = 86_400
@@ -54,6 +56,11 @@ def _of_accounts() -> list[Kept]:
             _("Tu cuenta"),
             _("correo, nombre si lo pones, un resumen de la contraseña que no permite recuperarla"),
             _("hasta que la borras"),
+        ),
+        Kept(
+            _("Una cuenta sin confirmar"),
+            _("lo mismo, si nadie sigue el enlace que mandamos a su correo"),
+            days(purging.UNCONFIRMED_DAYS),
         ),
         Kept(
             _("Verificación en dos pasos"),

@@ -7,6 +7,7 @@ from django.conf import settings as django_settings
 from django.test import Client
 
 from coordination import housekeeping
+from intramedial.accounts.purging import UNCONFIRMED_DAYS
 from intramedial.legal import kept
 from tests import people
 from tests.accounts.conftest import Door
@@ -35,7 +36,7 @@ def test_a_figure_is_that_of_the_settings(settings, name):
 def test_no_figure_stands_in_the_texts_themselves(settings):
     for name, (value, _) in FIGURES.items():
         setattr(settings, name, value)
-    days = {value for value, _ in FIGURES.values()} | {kept.HISTORY_DAYS}
+    days = {value for value, _ in FIGURES.values()} | {kept.HISTORY_DAYS, UNCONFIRMED_DAYS}
     days.add(django_settings.CSRF_COOKIE_AGE // 86_400)
     for page in PAGES:
         main = re.search(r"<main.*</main>", Client().get(page).content.decode(), re.S)[0]

@@ -3,11 +3,14 @@
 import threading
 from datetime import timedelta
 
+from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.utils import timezone
 
 from intramedial import purging
-from intramedial.accounts.models import AccessRequest, BetaUse
+from intramedial.accounts.models import AccessRequest, BetaUse, User
+from intramedial.accounts.purging import UNCONFIRMED_DAYS
+from intramedial.workspaces import provision
 from tests import people
 from tests.accounts.conftest import Door, new_email, row_of
 
@@ -30,6 +33,31 @@ def test_uses_go_when_they_are_old_and_the_count_of_sign_ups_stays(settings, doo
     purging.purge()
     assert uses.count() == 0
     assert row_of(beta_secret).uses == 1
+
+
+def test_an_account_that_nobody_confirms_goes():
+    """Only one that nobody has been in, that belongs nowhere, and whose address was left unconfirmed."""
+    old = timezone.now() - timedelta(days=UNCONFIRMED_DAYS)
+    cases = {
+        "forgotten": {},
+        "new": {"date_joined": timezone.now() - timedelta(days=UNCONFIRMED_DAYS - 1)},
+        "been in": {"last_login": old},
+        "operator": {"is_staff": True},
+        "made by an operator": {},
+        "confirmed": {},
+        "member": {},
+    }
+    users = {}
+    for case, fields in cases.items():
+        users[case] = User.objects.create_user(new_email(), **{"date_joined": old} | fields)
+        if case != "made by an operator":
+            EmailAddress.objects.create(
+                user=users[case], email=users[case].email, verified=case == "confirmed", primary=True
+            )
+    people.member(provision.create_workspace("of a member"), user=users["member"])
+    assert purging.purge()["accounts"] >= 1
+    left = {case for case, user in users.items() if User.objects.filter(pk=user.pk).exists()}
+    assert left == set(cases) - {"forgotten"}
 
 
 def test_the_address_of_a_session_goes_with_it(beta_secret):
