@@ -4,6 +4,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from re import Pattern
 from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -12,6 +13,21 @@ from tests.browser.membership import asked
 from tests.server import ServerProcess
 
 ANA, BEA, CID = (f"did:web:agents.example:{name}" for name in ("ana", "bea", "cid"))
+
+KEEP = """(resource) => {
+  const kept = Object.assign(document.createElement("div"), { id: "kept", hidden: true });
+  document.body.append(kept);
+  const look = () => {
+    const names = [...document.querySelectorAll(".list-rows code")];
+    const row = names.find((one) => one.textContent === resource)?.closest('[role="row"]');
+    const shown = row && `${row.textContent} · ${row.querySelector('[role="timer"]')?.textContent}`;
+    if (shown && kept.lastChild?.textContent !== shown) {
+      kept.append(Object.assign(document.createElement("p"), { textContent: shown }));
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
 
 
 class Team:
@@ -82,6 +98,14 @@ class Panel:
         """A row of the list that is shown."""
         named = self.page.get_by_text(resource, exact=True)
         return self.view.get_by_role("row").filter(has=named)
+
+    def keep(self, resource: str) -> None:
+        """From now on keep all that the row of a resource shows, and its timer behind it, for `kept`."""
+        self.page.evaluate(KEEP, resource)
+
+    def kept(self, words: str | Pattern[str]) -> Locator:
+        """What the row has shown with these words, however short a time."""
+        return self.page.locator("#kept p").filter(has_text=words)
 
     def choose(self, view: str) -> None:
         """Go to another view."""

@@ -74,6 +74,24 @@ def test_why_it_cannot_be_exported_is_said(visit: Visit) -> None:
     )
 
 
+def test_the_focus_stays_where_the_key_and_who_signs_are_drawn_anew(visit: Visit) -> None:
+    lanzar = Lanzar(visit())
+    lanzar.launch()
+    did = lanzar.key.locator("short-did button")
+    did.focus()
+    lanzar.page.keyboard.press("Control+Enter")
+    expect(lanzar.answer).to_contain_text("Renovado")
+    expect(did).to_be_focused()
+
+    lanzar.add_agent()
+    signers = lanzar.page.locator(".signers")
+    signers.get_by_role("radio", name="A", exact=True).focus()
+    # As another page of this browser does that has saved the key.
+    signers.evaluate("(drawn) => { drawn.id = 'before'; new BroadcastChannel('keys').postMessage('saved'); }")
+    expect(lanzar.page.locator("#before")).to_have_count(0)
+    expect(signers.get_by_role("radio", name="A", exact=True)).to_be_focused()
+
+
 def test_an_expired_trial_is_said_and_begun_anew(visit: Visit, served: ServerProcess) -> None:
     lanzar = Lanzar(visit())
     holder = lanzar.launch()["lease"]["holder"]

@@ -1,5 +1,6 @@
 """The live board's page: what happens is seen on it, whatever happens to it."""
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -34,20 +35,20 @@ def test_two_boards_see_a_grant_its_end_and_the_next_and_a_server_that_was_away(
     # A machine that does something else as well has all the same shown one of three in time.
     assert [min(times_of) < 300 for times_of in zip(*times, strict=True)] == [True, True], times
 
+    for panel in boards:
+        panel.keep("lock:next")
     team.take("lock:next")
     team.wait("lock:next", BEA)
-    rows = [panel.row("lock:next") for panel in boards]
-    for row in rows:
-        expect(row).to_contain_text("testigo 1")
-        expect(row).to_contain_text("1 en cola")
-    for row in rows:
-        expect(row.get_by_role("timer")).to_contain_text("0,")
-    for row in rows:
-        expect(row).to_contain_text("ofrecido")
-        expect(row).to_contain_text("agents.example:bea")
+    shown = (
+        *(re.compile("testigo 1.*1 en cola"), re.compile(r"testigo 1.* · 0,\d s$")),
+        re.compile("agents.example:bea.*ofrecido|ofrecido.*agents.example:bea"),
+    )
+    for words in shown:
+        for panel in boards:
+            expect(panel.kept(words)).not_to_have_count(0)
     assert team.take("lock:next", BEA) == 2
     for panel in boards:
-        expect(panel.row("lock:next")).to_contain_text("testigo 2")
+        expect(panel.kept("testigo 2")).not_to_have_count(0)
 
     quick.kill()
     for panel in boards:

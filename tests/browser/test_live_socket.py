@@ -49,7 +49,7 @@ class Tab:
         self.page = page
         page.goto(f"{url}/docs/mcp/")
         page.clock.install()
-        page.clock.pause_at(page.evaluate("Date.now() + 1000"))
+        page.clock.pause_at(page.evaluate("Date.now() + 60_000"))
         page.evaluate(WORLD, {"ticket": ticket})
         self.pass_s(1)
 

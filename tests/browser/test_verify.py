@@ -99,6 +99,7 @@ def test_a_link_opens_a_receipt_and_sends_nothing_of_it(
     verify = Verify(page)
     verify.check(body["receipt"]["jws"])
     page.get_by_role("button", name="Copiar un enlace").click()
+    expect(page.get_by_role("button", name="Copiado")).to_be_visible()
     link = page.evaluate("navigator.clipboard.readText()")
     assert link == f"{served.url}/verificar/#{body['receipt']['jws']}"
     other = visit("/verificar/#" + body["receipt"]["jws"])

@@ -1,7 +1,7 @@
 // The key strip: what state the visitor's key is in, what is left of it, and forgetting it.
 
 import "../elements/short-did.js";
-import { h, icon, part } from "../lib/dom.js";
+import { h, icon, part, swap } from "../lib/dom.js";
 import { serverNow } from "../lib/clock.js";
 import { duration, number, t } from "../lib/text.js";
 
@@ -22,7 +22,7 @@ export class KeyStrip {
     this.root.dataset.state = state;
     this.forget.hidden = this.about.hidden = !this.trial.identities.length || state === "creating";
     this.about.querySelector("p").textContent = t(`key_export_${this.trial.keeping}`);
-    this.words.replaceChildren(...this.#say(state));
+    swap(this.words, ...this.#say(state));
   }
 
   #say(state) {

@@ -1,7 +1,7 @@
 // Who signs: the agents of this trial, each with a key of its own. One is enough to be granted; it takes two to be
 // refused.
 
-import { h, icon } from "../lib/dom.js";
+import { h, icon, swap } from "../lib/dom.js";
 import { data, t } from "../lib/text.js";
 import { Refused } from "../lib/trial.js";
 
@@ -54,7 +54,8 @@ export class Signers {
       { type: "button", class: "link-button", onclick: () => this.#add() },
       t("add_agent"),
     );
-    this.root.replaceChildren(
+    swap(
+      this.root,
       h(
         "fieldset",
         { class: "signers" },

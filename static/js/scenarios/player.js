@@ -7,6 +7,7 @@ export class Player extends EventTarget {
   static speeds = SPEEDS;
   state = "ready";
   speed = 1;
+  #going = false;
   #wake = null;
 
   /**
@@ -25,17 +26,13 @@ export class Player extends EventTarget {
   async run() {
     if (this.busy || this.state === "done") return;
     this.#say("running");
-    while (this.state === "running") {
-      const pause = await this.#one();
-      if (pause === null || this.state !== "running") return;
-      await this.#look(pause / this.speed);
-    }
+    await this.#go();
   }
 
   async step() {
     if (this.busy || this.state === "done") return;
     this.#say("stepping");
-    if ((await this.#one()) !== null && this.state === "stepping") this.#say("paused");
+    await this.#go();
   }
 
   /** Takes effect after the step that is being done. */
@@ -43,6 +40,19 @@ export class Player extends EventTarget {
     if (!this.busy) return;
     this.#say("paused");
     this.#wake?.();
+  }
+
+  /** Does what is said, one step at a time: whoever says more while one is being done has it heard after that. */
+  async #go() {
+    if (this.#going) return;
+    this.#going = true;
+    while (this.busy) {
+      const pause = await this.#one();
+      if (pause === null) break;
+      if (this.state === "stepping") this.#say("paused");
+      if (this.state === "running") await this.#look(pause / this.speed);
+    }
+    this.#going = false;
   }
 
   async #one() {
