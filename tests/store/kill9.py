@@ -31,7 +31,6 @@ from urllib.parse import urlsplit
 from tests.server import ServerProcess
 
 TTL_MS = 10_000
-FREE_WITHIN_S = TTL_MS / 1000 + 5
 RESOURCES = [f"lock:{number}" for number in range(40)]
 BASE = "/api/v1/acp/coordination"
 ENV = {"INTRAMEDIAL_LEASE_TTL_MS": str(TTL_MS), "INTRAMEDIAL_LOG_LEVEL": "WARNING"}
@@ -160,6 +159,15 @@ class Trial:
 
     def round(self, kill: Callable[[], None], restart: Callable[[], None], work_s: float = 0.8) -> None:
         """Let them work, kill, come back, look."""
+        self.work(kill, work_s)
+        restart()
+        self.caller.connection.close()  # to the server that was
+        self.check_held()
+        self.faults += self.record.changed
+        self.faults += double_grants(self.record.grants.values())
+
+    def work(self, kill: Callable[[], None], work_s: float = 0.8) -> None:
+        """Let them work, and kill in the middle of it."""
         stopping = threading.Event()
         clients = [
             Client(self.server, f"did:web:agent-{number}.example", self.record, stopping)
@@ -172,11 +180,6 @@ class Trial:
         stopping.set()
         for client in clients:
             client.join(20)
-        restart()
-        self.caller.connection.close()  # to the server that was
-        self.check_held()
-        self.faults += self.record.changed
-        self.faults += double_grants(self.record.grants.values())
 
     def check_held(self) -> None:
         """Whoever was told of a lease that has not run out has it, by the picture and by asking again."""
@@ -199,9 +202,9 @@ class Trial:
             else:
                 self.record.told(lease)
 
-    def check_free(self) -> None:
+    def check_free(self, ttl_ms: int = TTL_MS) -> None:
         """With nobody there, everything is free in time."""
-        deadline = time.monotonic() + FREE_WITHIN_S
+        deadline = time.monotonic() + ttl_ms / 1000 + 5
         while True:
             _, picture = self.caller.call("GET", "/wait")
             if not picture["holders"]:
