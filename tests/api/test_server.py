@@ -53,7 +53,8 @@ def until(condition):
 
 def test_the_alarm_reclaims_what_a_crashed_holder_left(start):
     """Nobody asks anything meanwhile: the lease is looked for in the table, not through the service."""
-    server = start(INTRAMEDIAL_LEASE_TTL_MS="300", INTRAMEDIAL_OFFER_MS="10000")
+    # Long enough for B to be heard while A has it.
+    server = start(INTRAMEDIAL_LEASE_TTL_MS="2000", INTRAMEDIAL_OFFER_MS="10000")
     with client(server) as api:
         assert ask(api, "lock:a", A).status_code == 200
         assert ask(api, "lock:a", B).json()["position"] == 1
