@@ -110,6 +110,7 @@ LISTS: Texts = {
     "bd_offered": _("ofrecido"),
     "bd_and_more": _("y {n} más"),
     "bd_in_queue": {"one": _("1 en cola"), "other": _("{count} en cola")},
+    "bd_since": _("desde hace"),
     "bd_holds": {"one": _("tiene"), "other": _("tiene {count}:")},
     "bd_waits": {"one": _("espera"), "other": _("espera {count}:")},
     "bd_free_since_token": _("libre; último testigo, {token}"),

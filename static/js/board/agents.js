@@ -39,7 +39,7 @@ export function agents(root, board, open) {
     rank,
     sought: () => Boolean(board.words || address.filtro),
     create,
-    update: (row, did) => update(row, did, board.picture.agents.get(did), conduct),
+    update: (row, did) => update(row, did, board.picture.agents.get(did), list.rows.letters),
   });
   part(root, "rows").addEventListener("click", ({ target }) => {
     const name = target.closest("button[data-resource]")?.dataset.resource;
@@ -67,14 +67,14 @@ export function agents(root, board, open) {
     );
   }
 
-  function update(row, did, agent, known) {
+  function update(row, did, agent, letters) {
     const { trust = null, holds = new Map(), waits = new Map() } = agent ?? {};
-    const moves = known.moves(did);
-    const shape = [trust, moves.map(({ at }) => at), [...holds.keys()], "|", [...waits.keys()]].join(" ");
+    const moves = conduct.moves(did);
+    const shape = [letters, trust, moves.map(({ at }) => at), [...holds.keys()], "|", [...waits.keys()]].join(" ");
     if (row.shape === shape) return;
     row.shape = shape;
     const [name, score, moved, held, waited] = row.children;
-    put(name.firstChild, short(did));
+    put(name.firstChild, short(did, letters));
     name.firstChild.title = did;
     if (agentsPage) name.firstChild.href = `${agentsPage}?did=${encodeURIComponent(did)}`;
     score.firstChild.firstChild.style.setProperty("--score", (trust ?? 0) / 100);
@@ -120,14 +120,14 @@ function names(cell, things, words) {
     cell,
     parts.filter(Boolean),
     ({ key }) => key,
-    ({ name }) =>
-      name === undefined
-        ? h("span", { class: "quiet" })
-        : h(
-            "button",
-            { type: "button", class: "link-button", "data-resource": name, title: name, tabindex: -1 },
-            h("code", {}, name),
-          ),
+    ({ name }) => (name === undefined ? h("span", { class: "quiet" }) : opener(name)),
     (element, { text }) => text && put(element, text),
   );
+}
+
+function opener(name) {
+  const attributes = { class: "link-button", "data-resource": name, title: name, tabindex: -1 };
+  const button = h("button", { type: "button", ...attributes }, h("code", {}, name));
+  button.style.setProperty("--letters", name.length);
+  return button;
 }

@@ -7,9 +7,13 @@ import { t } from "../lib/text.js";
 const SVG = "http://www.w3.org/2000/svg";
 /** More agents than this are drawn as a gap. */
 export const DRAWN = 6;
-/** Measures of the drawing: as it is, and on a narrow screen, where its words keep their size. */
-const WIDE = { width: 560, height: 300, train: [136, 34], section: [156, 26], letters: 15 };
-const NARROW = { width: 336, height: 320, train: [104, 32], section: [116, 26], letters: 11 };
+/**
+ * Measures of the drawing: as it is, and on a narrow screen, where its words keep their size. `alone`: of the letters
+ * of a section that has nothing beside it.
+ */
+const WIDE = { width: 560, height: 300, train: [136, 34], section: [156, 26], letters: 15, alone: 44 };
+const NARROW = { width: 336, height: 320, train: [104, 32], section: [116, 26], letters: 11, alone: 34 };
+const LETTER = 8;
 /** So many stand on an ellipse; more stand in two rows that bend outwards, with room for what joins them. */
 const ROUND = 4;
 const STEP = 78;
@@ -41,17 +45,26 @@ export function nodes(cycle) {
 export function drawing(cycle, title) {
   const all = nodes(cycle);
   const size = sizeFor(all.length, matchMedia("(width < 40rem)").matches ? NARROW : WIDE);
-  const places = all.map((node, index) => ({ ...node, ...placeOf(index, all.length, size) }));
+  const places = all.map((node, index) => ({
+    ...node,
+    ...placeOf(index, all.length, size),
+    ...boxOf(node, all.length, size),
+  }));
   const box = `0 0 ${size.width} ${size.height}`;
   const svg = s("svg", { class: "circle-drawing", viewBox: box, role: "img", "aria-label": title });
-  places.forEach((node, index) =>
-    svg.append(edge(node, places[(index + 1) % places.length], index === 0, size)),
-  );
-  for (const node of places) svg.append(NODES[node.kind](node, size));
+  places.forEach((node, index) => svg.append(edge(node, places[(index + 1) % places.length], index === 0)));
+  for (const node of places) svg.append(NODES[node.kind](node));
   return svg;
 }
 
-const boxOf = (node, { train, section }) => (node.kind === "agent" ? train : section);
+/** How large a node is, and its name as it fits in there. On the ellipse sections are above and below the trains. */
+function boxOf({ kind, name }, count, { train, section, letters, alone }) {
+  if (kind === "gap") return { width: section[0], height: section[1], words: name };
+  if (kind === "agent") return { width: train[0], height: train[1], words: fitted(nameOf(name), letters) };
+  if (count > ROUND) return { width: section[0], height: section[1], words: fitted(name, letters + 2) };
+  const words = fitted(name, alone);
+  return { width: Math.max(section[0], words.length * LETTER + 24), height: section[1], words };
+}
 
 const sizeFor = (count, size) =>
   count <= ROUND ? size : { ...size, height: Math.ceil(count / 2) * STEP - STEP + 2 * size.section[1] + 12 };
@@ -72,10 +85,10 @@ function placeOf(index, count, { width, height, section }) {
 
 /** What tells one DID from another stands at its end. */
 const nameOf = (did) => did.split(":").at(-1);
-const fitted = (text, most) => shorten(text, Math.ceil(most * 0.5), Math.floor(most * 0.4));
+const fitted = (text, most) => shorten(text, Math.ceil(most / 2), Math.floor(most / 2) - 1);
 
 const NODES = {
-  agent({ x, y, name }, { train: [width, height], letters }) {
+  agent({ x, y, name, width, height, words }) {
     const nose = 14;
     const front = `l${nose} ${height / 2}l${-nose} ${height / 2}`;
     const d = `M${-width / 2} ${-height / 2}h${width - nose}${front}h${nose - width}z`;
@@ -84,32 +97,32 @@ const NODES = {
       { class: "train-node", transform: `translate(${x} ${y})` },
       s("title", {}, name),
       s("path", { d }),
-      s("text", { x: -6, y: 4.5 }, fitted(nameOf(name), letters)),
+      s("text", { x: -6, y: 4.5 }, words),
     );
   },
-  resource: ({ x, y, name }, { section: [width, height], letters }) =>
+  resource: ({ x, y, name, width, height, words }) =>
     s(
       "g",
       { class: "section-node", transform: `translate(${x} ${y})` },
       s("title", {}, name),
       s("rect", { x: -width / 2, y: -height / 2, width, height, rx: height / 2 }),
-      s("text", { y: 4.5 }, fitted(name, letters + 2)),
+      s("text", { y: 4.5 }, words),
     ),
-  gap: ({ x, y, name }) =>
+  gap: ({ x, y, words }) =>
     s(
       "g",
       { class: "gap-node", transform: `translate(${x} ${y})` },
-      s("text", { y: 4.5 }, t("bd_gap", { n: name })),
+      s("text", { y: 4.5 }, t("bd_gap", { n: words })),
     ),
 };
 
 /**
  * From one node to the next. An agent waits for a resource: dashes. A resource is held by an agent: rails.
  */
-function edge(from, to, refused, size) {
+function edge(from, to, refused) {
   const waits = from.kind === "agent";
-  const [x1, y1] = border(from, to, size);
-  const [x2, y2] = border(to, from, size);
+  const [x1, y1] = border(from, to);
+  const [x2, y2] = border(to, from);
   const group = s("g", {
     class: `edge ${waits ? "is-wait" : "is-held"} ${refused ? "is-refused" : ""}`.trim(),
   });
@@ -130,8 +143,8 @@ function edge(from, to, refused, size) {
 }
 
 /** Where the line from the middle of `node` to the middle of `other` leaves its box. */
-function border(node, other, size) {
-  const [width, height] = boxOf(node, size);
+function border(node, other) {
+  const { width, height } = node;
   const [dx, dy] = [other.x - node.x, other.y - node.y];
   const scale = 1 / Math.max(Math.abs(dx) / (width / 2 + 4), Math.abs(dy) / (height / 2 + 4), 1);
   return [node.x + dx * scale, node.y + dy * scale];

@@ -8,8 +8,8 @@ import { clockTime, number, t } from "../lib/text.js";
 import { WINDOW_MS } from "./runs.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const LANE = 46;
-const BAR = { y: 24, height: 14 };
+const LANE = 52;
+const BAR = { y: 30, height: 14 };
 const TOP = 20;
 const MOST_LANES = 10;
 const MOST_SLOTS = 4;
@@ -26,9 +26,12 @@ function s(tag, attributes = {}, ...children) {
 export class Graphic {
   #places = [];
 
-  /** @param {SVGSVGElement} svg @param {import("./runs.js").Runs} runs */
-  constructor(svg, runs) {
-    Object.assign(this, { svg, runs });
+  /**
+   * @param {SVGSVGElement} svg @param {import("./runs.js").Runs} runs
+   * @param {() => number} known until when what has happened is known
+   */
+  constructor(svg, runs, known) {
+    Object.assign(this, { svg, runs, known });
     this.width = 0;
     this.lines = s("g");
     this.moving = s("g");
@@ -53,13 +56,13 @@ export class Graphic {
     const x = (at) => this.width - ((now - at) / WINDOW_MS) * this.width;
     const lanes = this.#places.map((name) => this.runs.lanes.get(name));
     this.lines.replaceChildren(...this.#grid(now, x, height), ...lanes.map((_, at) => rail(at, this.width)));
-    this.moving.replaceChildren(...lanes.flatMap((lane, at) => this.#lane(lane, at, x, now)));
+    this.moving.replaceChildren(...lanes.flatMap((lane, at) => this.#lane(lane, at, x, Math.min(now, this.known()))));
     const most = Math.floor(this.width / 8);
     this.names.replaceChildren(
       ...lanes.map(({ resource }, at) =>
         s(
           "text",
-          { class: "lane-name", x: 2, y: TOP + at * LANE + 14 },
+          { class: "lane-name", x: 2, y: TOP + at * LANE + 15 },
           s("title", {}, resource),
           shorten(resource, Math.ceil(most * 0.7), Math.floor(most * 0.25)),
         ),
@@ -97,7 +100,7 @@ export class Graphic {
     return steps;
   }
 
-  #lane({ runs, waits, marks }, at, x, now) {
+  #lane({ runs, waits, marks }, at, x, known) {
     const y = TOP + at * LANE;
     const from = (ms) => Math.max(-8, x(ms));
     return [
@@ -105,21 +108,21 @@ export class Graphic {
         const line = y + BAR.y - 4 - (place % 3) * 3;
         const path = s("path", {
           class: "wait-run",
-          d: `M${from(since).toFixed(1)} ${line}H${x(to ?? now).toFixed(1)}`,
+          d: `M${from(since).toFixed(1)} ${line}H${x(to ?? known).toFixed(1)}`,
         });
         path.append(s("title", {}, did));
         return path;
       }),
       ...marks
         .filter(({ kind }) => kind === "offered")
-        .map((mark) => bar("offer-run", from(mark.at), x(Math.min(mark.until, now)), y)),
-      ...slots(runs).flatMap((place) => this.#run(place, y, from, x, now)),
+        .map((mark) => bar("offer-run", from(mark.at), x(Math.min(mark.until, known)), y)),
+      ...slots(runs).flatMap((place) => this.#run(place, y, from, x, known)),
       ...marks.filter(({ kind }) => kind === "deadlock").map((mark) => cross(x(mark.at), y + BAR.y - 8)),
     ];
   }
 
-  #run({ run: { token, did, from: since, to, end }, slot, of }, y, from, x, now) {
-    const [left, right] = [from(since), x(to ?? now)];
+  #run({ run: { token, did, from: since, to, end }, slot, of }, y, from, x, known) {
+    const [left, right] = [from(since), x(to ?? known)];
     const rect = bar("staff-run", left, right, y, slot, of);
     rect.append(s("title", {}, `${did} · ${t("token", { token: number(token) })}`));
     const parts = [rect];

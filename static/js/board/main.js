@@ -1,7 +1,7 @@
 // The board's page: one picture, the views upon it, what the address says is shown.
 
 import { serverNow } from "../lib/clock.js";
-import { part } from "../lib/dom.js";
+import { keepIcons, part } from "../lib/dom.js";
 import { Live } from "../lib/live.js";
 import { number } from "../lib/text.js";
 import { Address } from "./address.js";
@@ -141,4 +141,5 @@ address.addEventListener("change", follow);
 document.addEventListener("visibilitychange", soon);
 follow();
 setInterval(tick, 1000);
+keepIcons().catch(() => {});
 live.start();

@@ -44,7 +44,7 @@ export function resources(root, board, open) {
     rank,
     sought: () => Boolean(board.words || address.filtro),
     create,
-    update: (row, name) => update(row, name, board.picture.sections.get(name)),
+    update: (row, name) => update(row, name, board.picture.sections.get(name), list.rows.letters),
   });
   part(root, "rows").addEventListener("click", ({ target }) => {
     const row = target.closest('[role="row"]');
@@ -85,27 +85,29 @@ function create() {
       h("count-down", { until: new Date(0).toISOString() }),
     ),
     cell("queue"),
-    cell("oldest"),
+    cell("oldest", h("span", { class: "quiet" }, t("bd_since")), h("span")),
   );
 }
 
-function update(row, name, section = { resource: name, holders: [], queue: [] }) {
+function update(row, name, section = { resource: name, holders: [], queue: [] }, letters) {
   const { holders, queue } = section;
   const queued = queue.map(({ actorDid, offeredUntil }) => `${actorDid} ${offeredUntil ?? ""}`).join("|");
   const held = holders.map(({ holder, fencingToken, expiresAt }) => `${holder} ${fencingToken} ${expiresAt}`);
-  const shape = `${held.join("|")}||${queued}`;
+  const shape = `${held.join("|")}||${queued}||${letters}`;
   const since = oldest(section);
-  put(part(row, "oldest"), since === LAST ? "" : seconds(serverNow() - Date.parse(since)));
+  const [sinceWords, age] = part(row, "oldest").children;
+  sinceWords.hidden = since === LAST;
+  put(age, since === LAST ? "" : seconds(serverNow() - Date.parse(since)));
   if (row.shape === shape) return;
   const passed = row.shape !== undefined && row.token !== undefined && holders.length > 0;
   row.shape = shape;
-  drawHolders(row, name, section, passed);
+  drawHolders(row, name, section, { passed, letters });
   // A renewal changes no queue, and a queue has pictures, which cost more than words.
   if (row.queued !== queued) drawQueue(part(row, "queue"), queue);
   row.queued = queued;
 }
 
-function drawHolders(row, name, section, passed) {
+function drawHolders(row, name, section, { passed, letters }) {
   const { holders, queue } = section;
   const offered = !holders.length && queue.find(({ offeredUntil }) => offeredUntil);
   const lease = holders.reduce(
@@ -123,9 +125,9 @@ function drawHolders(row, name, section, passed) {
   put(staff, lease ? t("token", { token: number(lease.fencingToken) }) : t("bd_offered"));
   const [did, more] = part(row, "holder").children;
   const who = lease?.holder ?? offered?.actorDid ?? "";
-  put(did, who ? short(who) : t("board_free"));
-  did.title = who;
   put(more, holders.length > 1 ? t("bd_and_more", { n: number(holders.length - 1) }) : "");
+  put(did, who ? short(who, letters - more.textContent.length) : t("board_free"));
+  did.title = who;
   drawCountdown(
     row,
     lease ? ends(section) : offered?.offeredUntil,

@@ -2,16 +2,18 @@
 // stylesheet); the list scrolls with the page. One row is in the tab order; arrows, Page Up and Down, Home
 // and End go along them, left and right along what a row has.
 
-import { h } from "../lib/dom.js";
-
 const SPARE = 3;
 const PAGE = 10;
+const FEWEST = 16;
+const TRIED = 100;
 
 export class Rows {
   #keys = [];
   #rows = new Map();
   #current = null;
   #height = 0;
+  /** How many letters of an agent's name a row has room for. */
+  letters = FEWEST;
 
   /**
    * @param {HTMLElement} host a row group
@@ -83,19 +85,24 @@ export class Rows {
   }
 
   #measure() {
-    const height = this.host.getClientRects().length ? this.#probe() : 0;
-    if (!height || height === this.#height) return;
+    const { height, letters } = this.host.getClientRects().length ? this.#probe() : { height: 0 };
+    if (!height || (height === this.#height && letters === this.letters)) return;
     this.#height = height;
+    this.letters = letters;
     for (const row of this.#rows.values()) row.at = null;
     this.draw();
   }
 
   #probe() {
-    const probe = h("div", { class: "list-probe" });
+    const probe = this.create();
     this.host.append(probe);
     const { height } = probe.getBoundingClientRect();
+    const name = probe.querySelector(".who-did");
+    name.textContent = "0".repeat(TRIED);
+    name.style.flex = "1";
+    const letters = Math.floor((name.getBoundingClientRect().width * TRIED) / name.scrollWidth);
     probe.remove();
-    return height;
+    return { height, letters: Math.max(FEWEST, letters) };
   }
 
   #mark(key) {

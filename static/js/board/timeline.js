@@ -32,7 +32,7 @@ const FILTERS = {
 export function timeline(root, board, open) {
   const { address, log } = board;
   const runs = new Runs();
-  const graphic = new Graphic(root.querySelector("svg.train-graph"), runs);
+  const graphic = new Graphic(root.querySelector("svg.train-graph"), runs, () => board.live.knownUntil);
 
   // The latest first: numbers fall.
   const list = new List(root, {
@@ -44,7 +44,7 @@ export function timeline(root, board, open) {
         : null,
     sought: () => Boolean(board.words || address.filtro),
     create,
-    update: (row, id) => update(row, log.find(id)),
+    update: (row, id) => update(row, log.find(id), list.rows.letters),
   });
   part(root, "rows").addEventListener("click", ({ target }) => {
     const row = target.closest('[role="row"]');
@@ -90,17 +90,20 @@ function create() {
   );
 }
 
-function update(row, event) {
-  if (row.resource !== undefined || !event) return;
+function update(row, event, letters) {
+  if (!event) return;
+  const who = row.children[3].firstChild;
+  if (row.letters !== letters) put(who, short(event.actorDid, letters));
+  row.letters = letters;
+  if (row.resource !== undefined) return;
   row.resource = event.resource;
-  const [at, what, name, who, detail] = row.children;
+  const [at, what, name, , detail] = row.children;
   at.firstChild.dateTime = event.at;
   put(at.firstChild, clockTime(event.at));
   what.append(icon(...(SIGNS[event.event] ?? ["pending", ""])), h("span", {}, t(`bd_event_${event.event}`)));
   put(name.firstChild.firstChild, event.resource);
   name.firstChild.title = event.resource;
-  put(who.firstChild, short(event.actorDid));
-  who.firstChild.title = event.actorDid;
+  who.title = event.actorDid;
   put(detail, details(event));
 }
 

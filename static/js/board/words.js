@@ -8,8 +8,11 @@ export function put(element, words) {
   if (element.textContent !== words) element.textContent = words;
 }
 
-/** A DID, without what all of its kind begin with, shortened in the middle. */
-export const short = (did) => shorten(did.replace(/^did:(key|web):/, ""), 18, 6);
+/** A DID, without what all of its kind begin with, shortened in the middle. What tells it from others ends it. */
+export function short(did, letters = 25) {
+  const tail = Math.floor(letters * 0.4);
+  return shorten(did.replace(/^did:(key|web):/, ""), letters - tail - 1, tail);
+}
 
 /** Whole seconds, and from a minute on what they amount to. */
 export const seconds = (ms) =>

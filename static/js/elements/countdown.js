@@ -1,5 +1,6 @@
 // <count-down until="RFC 3339" [total="ms"]>: what is left, by the server's clock. With `total` it also sets --left
-// (0 … 1) on the closest [data-drains], which may draw it.
+// (0 … 1) on the closest [data-drains], which may draw it. In a part whose data are old, what has run out since may
+// have been prolonged: it is not known.
 
 import { serverNow } from "../lib/clock.js";
 import { duration, number } from "../lib/text.js";
@@ -34,7 +35,8 @@ class CountDown extends HTMLElement {
 
   tick() {
     const left = Math.max(0, Date.parse(this.getAttribute("until")) - serverNow());
-    const text = left < 60_000 ? `${number(left / 1000, 1)} s` : duration(left);
+    const unknown = !left && this.closest("[data-stale], [data-stale-data]");
+    const text = unknown ? "–" : left < 60_000 ? `${number(left / 1000, 1)} s` : duration(left);
     if (text !== this.textContent) this.textContent = text;
     const total = Number(this.getAttribute("total"));
     if (total)

@@ -20,7 +20,7 @@ class ShortDid extends HTMLElement {
     const did = this.getAttribute("value");
     const bare = did.replace(/^did:(key|web):/, "");
     // The letters of a key are all alike; those of another DID are a name.
-    const whole = did.startsWith("did:key:") ? shorten(bare, 6, 5) : shorten(bare, 18, 6);
+    const whole = did.startsWith("did:key:") ? shorten(bare, 6, 5) : shorten(bare, 14, 10);
     const short = this.hasAttribute("brief") ? `…${bare.slice(-5)}` : whole;
     const button = h("button", { type: "button", title: `${did}\n${t("copy")}` }, short);
     button.addEventListener("click", async () => {

@@ -26,6 +26,17 @@ export function icon(name, className = "") {
   return svg;
 }
 
+/** Takes the icons into the page: those drawn from now on need no server that answers. */
+export async function keepIcons() {
+  const answer = await fetch(document.body.dataset.icons);
+  if (!answer.ok) return;
+  const icons = new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement;
+  icons.setAttribute("class", "visually-hidden");
+  icons.setAttribute("aria-hidden", "true");
+  document.body.append(document.adoptNode(icons));
+  document.body.dataset.icons = "";
+}
+
 /** The element marked `data-part="name"` inside `root`. */
 export const part = (root, name) => root.querySelector(`[data-part="${name}"]`);
 

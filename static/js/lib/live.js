@@ -66,6 +66,11 @@ export class Live extends EventTarget {
     });
   }
 
+  /** Until when what has happened is known. */
+  get knownUntil() {
+    return this.state === "live" ? serverNow() : this.heardAt;
+  }
+
   start() {
     if (this.#wanted) return;
     this.#wanted = true;
