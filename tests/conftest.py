@@ -6,12 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from django.conf import settings
 from django.core.management import call_command
 
 from tests.plugin import CLUSTER
 from tests.server import ServerProcess, bootstrap
 from tests.services import Postgres, Redis
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], Any]]:
+    """Asynchronous tests run on the loop of `serve`: uvloop's differs from asyncio's own in small things."""
+    return {"uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture(scope="session", autouse=True)

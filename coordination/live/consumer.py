@@ -65,6 +65,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._watcher: Watcher | None = None
         self._writer: asyncio.Task[None] | None = None
         self._resync: asyncio.TimerHandle | None = None
+        self._resync_due = 0.0  # the loop's time of it
         self._resync_at = 0.0  # the loop's time from which on another snapshot is given
         self._frames = float(FRAMES_AT_ONCE)
         self._frame_at = 0.0
@@ -193,10 +194,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     def _request(self, socket: Socket) -> None:
         """Ask for a snapshot, now or as soon as it is time for another. Asking twice is asking once."""
-        if self._resync is not None and self._resync.when() > self._loop.time():
+        # Kept here: what uvloop gives for a call that is due already does not know when it is.
+        if self._resync_due > self._loop.time():
             return
         at = max(self._loop.time(), self._resync_at)
-        self._resync_at = at + RESYNC_EVERY_S
+        self._resync_due, self._resync_at = at, at + RESYNC_EVERY_S
         self._resync = self._loop.call_at(at, socket.request)
 
     # --- out -------------------------------------------------------------------------------------

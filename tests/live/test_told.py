@@ -119,3 +119,15 @@ async def test_resync_is_answered_once_a_second(
         assert await client.receive_nothing(0.6)
         await client.send_json_to({"type": "resync"})
         assert (await client.receive_json_from(timeout=PATIENCE_S))["seq"] == 3
+
+
+async def test_resyncs_that_are_due_at_once_are_answered(
+    at: str, api_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by a client that has been there for longer than the pause between two of them."""
+    monkeypatch.setattr(consumer, "RESYNC_EVERY_S", 0)
+    async with watching(at, bearer(api_key)) as client:
+        for _ in range(2):
+            for _ in range(3):
+                await client.send_json_to({"type": "resync"})
+            assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
