@@ -21,6 +21,9 @@ Redis may be away, a process may be killed. What makes that harmless:
   snapshot, which is shorter than what happened.
 - A beat every `BEAT_S` repeats the last number. It uncovers the loss of the last message before a silence,
   and its own absence uncovers a publisher that died with events untold, or a layer that is gone.
+
+Beats also say how many sockets each workspace has here. A count that has changed is told as soon as an event
+would be, so that the limit on a workspace's sockets holds for all processes together.
 """
 
 import asyncio
@@ -58,6 +61,7 @@ class Broadcaster:
         self._held: dict[str, list[Event] | None] = {}
         self._count = 0
         self._lost = False
+        self._recounted: set[str] = set()
         self._failing = False
         self._wanted: Container[str] | None = ()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -114,6 +118,12 @@ class Broadcaster:
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(self._run(), name="live-broadcast")
 
+    def recount(self, workspace: str) -> None:
+        """Tell soon how many sockets the workspace has here: one has come or gone."""
+        if self._loop is not None:
+            self._recounted.add(workspace)
+            self._wake.set()
+
     async def detach(self) -> None:
         """Send what is held and end."""
         task, self._task, self._loop = self._task, None, None
@@ -133,8 +143,16 @@ class Broadcaster:
                 async with asyncio.timeout_at(beat_at):
                     await self._wake.wait()
                 self._wake.clear()
+                await self._send_counts()
                 await self._send_held()
                 await asyncio.sleep(INTERVAL_S)
+
+    async def _send_counts(self) -> None:
+        recounted, self._recounted = self._recounted, set()
+        if recounted:
+            here = self._sockets()
+            counts = {workspace: here.get(workspace, 0) for workspace in recounted}
+            await self._send({"type": "live.sockets", "sockets": counts})
 
     async def _send_held(self) -> None:
         with self._lock:

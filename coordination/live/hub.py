@@ -99,7 +99,7 @@ class Hub:
 
     def join(self, watcher: Watcher, limit: int, end: Callable[[Problem], None]) -> Socket | None:
         """A socket that will get a snapshot; None when the workspace has `limit` of them, those of other
-        processes included as of their last beat. `end` is called when the watcher may not watch any more."""
+        processes included as they last told. `end` is called when the watcher may not watch any more."""
         workspace = watcher.workspace
         elsewhere = sum(publisher.sockets.get(workspace, 0) for publisher in self._publishers.values())
         if elsewhere + self.count(workspace) >= limit:
@@ -109,6 +109,7 @@ class Hub:
         socket = Socket(room.request)
         self._watchers[socket] = watcher, end
         room.request(socket)
+        self._voice.recount(workspace)
         return socket
 
     def leave(self, socket: Socket) -> None:
@@ -116,6 +117,7 @@ class Hub:
         watcher, _ = self._watchers.pop(socket)
         room = self.rooms[watcher.workspace]
         room.leave(socket)
+        self._voice.recount(watcher.workspace)
         if not len(room):
             del self.rooms[watcher.workspace]
             room.close()
@@ -184,8 +186,11 @@ class Hub:
         step = 1 if message["type"] == "live.events" else 0
         if number > known.number + step:
             self._doubt()
-        if message["type"] == "live.beat" and name != self._voice.publisher:
-            known.sockets = message["sockets"]
+        if name != self._voice.publisher:
+            if message["type"] == "live.beat":
+                known.sockets = message["sockets"]
+            elif message["type"] == "live.sockets":
+                known.sockets |= message["sockets"]
         if number > known.number or not step:
             known.number = max(number, known.number)
             self._deliver(name, message.get("batches", {}))

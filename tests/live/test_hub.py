@@ -32,7 +32,7 @@ def test_sockets_are_counted_across_processes(leap: asyncio.Runner) -> None:
         here, there = Process(world, layer), Process(world, layer)
         await started(here, there)
         clients = [here.client(), here.client(), there.client()]
-        await asyncio.sleep(2.1)
+        await asyncio.sleep(0.1)  # well before the next beat
 
         def admits(process: Process, limit: int) -> bool:
             socket = process.hub.join(Visitor(WORKSPACE), limit, lambda problem: None)
@@ -43,8 +43,12 @@ def test_sockets_are_counted_across_processes(leap: asyncio.Runner) -> None:
         assert (admits(here, 3), admits(there, 3)) == (False, False)
         assert (admits(here, 4), admits(there, 4)) == (True, True)
         clients[0].leave()
-        await asyncio.sleep(2.1)
+        await asyncio.sleep(0.1)
         assert (admits(here, 3), admits(there, 3)) == (True, True)
+        clients[1].leave()
+        clients[2].leave()
+        await asyncio.sleep(0.1)
+        assert (admits(here, 1), admits(there, 1)) == (True, True)
         await stopped(here, there)
 
     leap.run(scenario())
