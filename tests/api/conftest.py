@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from coordination import authority, clock, queries
+from coordination.models import OutageRow
 from intramedial.identity import auth
 from intramedial.identity.threads import DatabaseThreads
 from intramedial.workspaces import provision
@@ -36,8 +37,10 @@ def time_() -> Clock:
 
 @pytest.fixture(autouse=True)
 def running_authority(migrated_databases: None, time_: Clock) -> Iterator[None]:
-    """An authority of the test's own. Its time jumps, so that no jump may count as an outage."""
+    """An authority of the test's own. Its time jumps, so that no jump may count as an outage, nor may
+    one that a test on the real clock has left behind."""
     authority.stop()
+    OutageRow.objects.all().delete()
     clock.install(time_)
     authority.start(outage_after_ms=None)
     yield
