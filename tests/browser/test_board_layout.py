@@ -1,5 +1,6 @@
 """The live board at all widths: no word is cut for which there is room, and none without a sign."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -109,3 +110,13 @@ def test_icons_are_there_when_the_server_is_not(board: Board, served: ServerProc
     expect(icons).to_have_count(1)
     assert icons.evaluate("icon => icon.getBBox().width") > 0
     assert violations(panel.page) == []
+
+
+def test_the_time_of_day_is_of_24_hours_in_english_too(board: Board, served: ServerProcess) -> None:
+    team = Team(served)
+    panel = board(team, "?vista=cronologia")
+    panel.page.goto(team.url.replace("/espacios/", "/en/espacios/") + "?vista=cronologia")
+    panel.page.locator("#board[data-ready]").wait_for()
+    team.take("lock:a")
+    expect(panel.view.locator(".list-rows time")).to_have_text(re.compile(r"^\d{2}:\d{2}:\d{2}$"))
+    assert panel.page.evaluate(CUT) == []
