@@ -19,7 +19,7 @@ def pages() -> list[crawlers.Page]:
     """The pages that are worth finding."""
     reasons = (("error", (entry.reason,)) for entry in article.reasons())
     entrance = ("access_request", "account_signup", "account_login")
-    plain = ("home", "verify", "mcp", "live", "errors", *entrance, *legal.PAGES)
+    plain = ("home", "verify", "docs", "mcp", "live", "errors", *entrance, *legal.PAGES)
     return [*((name, ()) for name in plain), *reasons]
 
 
@@ -29,6 +29,7 @@ urlpatterns = [
     *styles.urlpatterns(),
     *i18n_patterns(
         path("", include("coordination.views")),
+        path("", include("coordination.page.docs")),
         path("", include("coordination.page.clients")),
         path("", include("coordination.boards.urls")),
         *errors.urlpatterns(article.reasons(), figures),

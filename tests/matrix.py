@@ -42,7 +42,8 @@ PAGES = {
     # To be found.
     **dict.fromkeys(("robots", "sitemap", "llms", "styles"), Row(EVERYBODY)),
     "favicon": Row(LED_AWAY),
-    **dict.fromkeys(("home", "module_text", "verify", "mcp", "live", "errors", "error"), Row(EVERYBODY)),
+    **dict.fromkeys(("home", "module_text", "verify", "errors", "error"), Row(EVERYBODY)),
+    **dict.fromkeys(("docs", "mcp", "live"), Row(EVERYBODY)),
     **dict.fromkeys(("part_texts", "scenario_program"), Row(EVERYBODY)),
     **dict.fromkeys(("legal_notice", "legal_privacy", "legal_cookies", "legal_retention"), Row(EVERYBODY)),
     "gallery": Row(NOBODY),  # but while developing
