@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.core.exceptions import ImproperlyConfigured
-
 from intramedial import databases, logs
 from intramedial.accounts import configuration as accounts
 from intramedial.security import YEAR_S
-from intramedial.settings_table import TABLE
+from intramedial.settings_table import TABLE, BadSetting
 
 
 def read(environment: Mapping[str, str]) -> dict[str, Any]:
-    """The value of every setting in `TABLE` by its attribute; ImproperlyConfigured names all that are bad."""
+    """The value of every setting in `TABLE` by its attribute; BadSetting names all that are bad."""
     values: dict[str, Any] = {}
     faults = []
     for setting in TABLE:
@@ -31,7 +29,7 @@ def read(environment: Mapping[str, str]) -> dict[str, Any]:
             shown = "" if setting.name.endswith(("_URL", "_KEY")) else f" {given!r}"
             faults.append(f"{setting.name}{shown} {error}")
     if faults:
-        raise ImproperlyConfigured("Bad setting in the environment: " + "; ".join(faults))
+        raise BadSetting("Bad setting in the environment: " + "; ".join(faults))
     return values
 
 

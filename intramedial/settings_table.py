@@ -6,7 +6,13 @@ The README's table is held to this one by a test.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from django.core.exceptions import ImproperlyConfigured
+
 from intramedial import parsers
+
+
+class BadSetting(ImproperlyConfigured):
+    """A value in the environment is not one of its setting."""
 
 
 class Setting(NamedTuple):

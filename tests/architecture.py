@@ -91,7 +91,7 @@ MAY_IMPORT = {
     "intramedial/asgi.py": (*DOOR, "coordination.consumers", "coordination.mcp", *PLATFORM),
     "intramedial/api.py": (*DOOR, "coordination.api", "coordination.scenarios", *PLATFORM),
     "intramedial/*": PLATFORM,
-    "manage.py": (),
+    "manage.py": ("intramedial.settings_table",),
     # A program of its own, for other machines.
     "static/cli/intramedial.py": (),
     "static/cli/proof.py": (),
@@ -109,6 +109,7 @@ MAY_READ_CLOCKS = {
     "intramedial/accounts/models.py": "when a row was made",
     "intramedial/accounts/purging.py": "what has expired",
     "intramedial/accounts/tries.py": "tries of the last hour",
+    "intramedial/management/commands/betapassword.py": "an end that is over already",
     "intramedial/audit/log.py": "which entries are kept no longer",
     "intramedial/audit/models.py": "when an entry was made",
     "intramedial/identity/auth.py": "signatures and keys that expire",

@@ -113,7 +113,10 @@ class TestBetaPassword:
         assert (row.label, row.max_uses) == ("prensa", 3)
         assert row.expires_at == datetime(2031, 5, 1, tzinfo=UTC)
 
-    @pytest.mark.parametrize("options", [("--max-uses", "0"), ("--max-uses", "x"), ("--expires", "tomorrow")])
+    @pytest.mark.parametrize(
+        "options",
+        [("--max-uses", "0"), ("--max-uses", "x"), ("--expires", "tomorrow"), ("--expires", "2020-01-01")],
+    )
     def test_what_makes_no_sense(self, options):
         with pytest.raises(CommandError):
             run("betapassword", "create", *options)

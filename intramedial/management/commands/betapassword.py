@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from intramedial.accounts import beta
 from intramedial.audit import record
@@ -41,9 +42,12 @@ def positive(text: str) -> int:
 
 
 def instant(text: str) -> datetime:
-    """An instant; a date alone, or one without an offset, is UTC."""
+    """An instant to come; a date alone, or one without an offset, is UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ArgumentTypeError("must be YYYY-MM-DD or an RFC 3339 instant") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if moment <= timezone.now():
+        raise ArgumentTypeError("is over already")
+    return moment
