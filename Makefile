@@ -7,7 +7,7 @@ ON_POSTGRESQL := tests/accounts/test_gate.py tests/accounts/test_limits.py tests
 	tests/ledger tests/live tests/mcp tests/platform/test_admin_plans.py tests/store/test_outbox.py \
 	tests/workspaces --ignore=tests/live/test_processes.py
 
-.PHONY: help run test on-postgresql on-sqlite in-browser check bench bench-quick conformance environment services lock messages bundles
+.PHONY: help run test check bench bench-quick conformance environment services lock messages bundles
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -17,18 +17,8 @@ run: environment ## set everything up, then serve http://127.0.0.1:8000
 	@exec $(PYTHON_OF_VENV) manage.py serve
 
 test: environment services check ## the whole suite, on PostgreSQL and on SQLite
-	@echo "On PostgreSQL and on SQLite side by side: what each says is shown when it is done."
-	@$(MAKE) --no-print-directory -j2 --output-sync=target on-postgresql on-sqlite
-	@$(MAKE) --no-print-directory in-browser
-
-on-postgresql:
 	$(PYTHON_OF_VENV) -m pytest --database=postgresql $(ON_POSTGRESQL)
-
-on-sqlite:
-	$(PYTHON_OF_VENV) -m pytest --ignore=tests/browser
-
-in-browser:
-	$(PYTHON_OF_VENV) -m pytest tests/browser
+	$(PYTHON_OF_VENV) -m pytest
 
 check: environment ## style and types
 	.venv/bin/ruff check
