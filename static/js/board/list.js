@@ -57,8 +57,8 @@ export class List {
     if (this.#stale) this.order.begin(this.kind.all());
     this.#stale = false;
     const { keys, pending, held } = this.order;
-    this.rows.show(keys);
     this.table.hidden = !keys.length;
+    this.rows.show(keys);
     this.empty.hidden = keys.length > 0;
     const sought = this.kind.sought();
     part(this.empty, "nothing").hidden = sought;

@@ -12,6 +12,7 @@ export class Rows {
   #rows = new Map();
   #current = null;
   #height = 0;
+  #width = 0;
   /** How many letters of an agent's name a row has room for. */
   letters = FEWEST;
 
@@ -85,8 +86,12 @@ export class Rows {
   }
 
   #measure() {
-    const { height, letters } = this.host.getClientRects().length ? this.#probe() : { height: 0 };
-    if (!height || (height === this.#height && letters === this.letters)) return;
+    const width = this.host.clientWidth;
+    // How many rows there are changes all the time, and what one measures does not.
+    if (!width || width === this.#width) return;
+    this.#width = width;
+    const { height, letters } = this.#probe();
+    if (height === this.#height && letters === this.letters) return;
     this.#height = height;
     this.letters = letters;
     for (const row of this.#rows.values()) row.at = null;
