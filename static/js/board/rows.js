@@ -88,7 +88,7 @@ export class Rows {
   #measure() {
     const width = this.host.clientWidth;
     // How many rows there are changes all the time, and what one measures does not.
-    if (!width || width === this.#width) return;
+    if (!width || (width === this.#width && this.#height)) return;
     this.#width = width;
     const { height, letters } = this.#probe();
     if (height === this.#height && letters === this.letters) return;
