@@ -22,9 +22,14 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the main rows, in less than a minute")
     parser.add_argument("--rounds", type=int, help="how many times everybody's turn comes")
     parser.add_argument("--seconds", type=float, help="how long a run is measured")
-    parser.add_argument("--only", default="", help="rows, or parts of growth, whose key begins so")
+    parser.add_argument("--only", default="", help="rows, or parts of growth, whose key begins so: a,b,…")
     parser.add_argument("--sizes", default="1000,10000,100000,1000000", help="live leases, for growth")
     options = parser.parse_args()
+    options.only = tuple(filter(None, options.only.split(",")))
+    keys = [key for key, *_ in growth.PARTS] if options.what == "growth" else [row.key for row in ROWS]
+    for only in options.only:
+        if not any(key.startswith(only) for key in keys):
+            parser.error(f"nothing begins with {only!r}; there are {', '.join(keys)}")
     if options.what == "readme":
         report.write_readme(RESULTS)
     elif options.what == "growth":
@@ -34,7 +39,7 @@ def main() -> None:
 
 
 def _table(options: argparse.Namespace) -> None:
-    rows = [row for row in ROWS if row.key.startswith(options.only) and (row.quick or not options.quick)]
+    rows = [row for row in ROWS if row.key.startswith(options.only or "") and (row.quick or not options.quick)]
     rounds = options.rounds or (1 if options.quick else 3)
     seconds = options.seconds or (1.5 if options.quick else 6.0)
     timing = Timing(warm_up_s=seconds / 3, measure_s=seconds)

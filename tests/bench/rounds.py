@@ -100,7 +100,7 @@ def targets_json(measured: dict[str, Measured]) -> list[dict[str, Any]]:
 
 def _target_json(target: Target, measured: dict[str, Measured]) -> dict[str, Any] | None:
     said = {"words": target.words, "unit": target.unit, "bound": target.bound, "least": target.least}
-    rounds = max(1, *(len(row.rounds) for row in measured.values()))
+    rounds = max([1, *(len(row.rounds) for row in measured.values())])
     try:
         values = [target.value(lambda row, name: _figure(measured[row], at, name)) for at in range(rounds)]  # noqa: B023
     except KeyError:
