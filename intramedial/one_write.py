@@ -1,22 +1,32 @@
-"""uvicorn's HTTP, with one write for what is said in one turn of the event loop.
+"""uvicorn's HTTP, for many short requests: each is read whole before anything begins, and answered in one write.
 
-uvicorn writes the head of an answer and its body by themselves: two system calls, and two packets that wake
-the client twice. It also looks at each field of each head, which costs a short answer more than its making;
-so an application may hand over a whole answer, whose fields it has looked at itself.
+uvicorn begins an application when the head of a request is there and lets it wait for the body; it writes the
+head of an answer and its body by themselves, two system calls and two packets that wake the client twice; and
+it looks at each field of each head, which costs a short answer more than its making. So a short request of
+the API is given to the application when all of it is there, and the application may hand over a whole answer,
+whose fields it has looked at itself. All else, pages above all, goes uvicorn's own way.
 """
 
 import asyncio
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 WHOLE = "intramedial.whole"
-"""The ASGI extension that answers at once: `await scope["extensions"][WHOLE](status, head, body)`. `head` is
+"""An ASGI extension and its message: `{"type": WHOLE, "status", "head", "body"}` is a whole answer. `head` is
 fields as they are written, each with its CRLF, `content-length` among them and `connection` not."""
 
 HELD = 65_536
 """Bytes that are held back at most until the turn ends."""
+
+SHORT = b"/api/"
+SHORT_TARGET, SHORT_DIGITS = 256, 5
+"""What a short request begins with; the length of its target, and of its body's declared length, at most."""
+
+_EXTENSIONS: dict[str, dict[str, Any]] = {WHOLE: {}}
 
 
 class OneWrite:
@@ -32,6 +42,14 @@ class OneWrite:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
+
+    def write_now(self, data: bytes) -> None:
+        """Write what is held, and this, now."""
+        if self._held:
+            self._held.append(data)
+            self.flush()
+        else:
+            self._transport.write(data)
 
     def write(self, data: bytes) -> None:
         """Write it when this turn of the loop ends, or when there is much."""
@@ -61,16 +79,105 @@ class OneWrite:
         return self._transport
 
 
+class Whole(RequestResponseCycle):
+    """A request that is all there, and its answer."""
+
+    def __init__(self, protocol: HttpToolsProtocol, scope: Any, body: bytes, keep_alive: bool) -> None:
+        super().__init__(
+            scope=scope,
+            transport=protocol.transport,
+            flow=protocol.flow,
+            logger=protocol.logger,
+            access_logger=protocol.access_logger,
+            access_log=protocol.access_log,
+            default_headers=protocol.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=keep_alive,
+            on_response=protocol.on_response_complete,
+        )
+        self.more_body = False
+        self._unread: bytes | None = body
+
+    async def receive(self) -> Any:
+        """See ASGI: the whole body, then nothing until the end."""
+        body, self._unread = self._unread, None
+        if body is None or self.disconnected or self.response_complete:
+            return await super().receive()
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: Any) -> None:
+        """See ASGI. What `super().send` does for a start and a body, with nothing left to look at, when the
+        answer is whole."""
+        if message["type"] != WHOLE:
+            await super().send(message)
+            return
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
+            return
+        self.response_started = self.response_complete = True
+        end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
+        own = _lines(tuple(self.default_headers))
+        self.transport.write_now(
+            b"".join((STATUS_LINE[message["status"]], own, message["head"], end, message["body"]))
+        )
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
+
+
 class Protocol(HttpToolsProtocol):
     """`HttpToolsProtocol` on such a transport, for as long as it is HTTP that is spoken."""
+
+    _arriving: list[bytes] | None = None  # the body of a short request, as far as it is there
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """See asyncio.Protocol."""
         super().connection_made(OneWrite(transport, self.loop))
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        cycle.scope["extensions"] = {WHOLE: partial(_answer, cycle)}
-        super()._start_asgi_task(cycle, app)
+    def on_headers_complete(self) -> None:
+        """Wait for the body of a short request; begin any other one now."""
+        if self._is_short():
+            self._arriving = []
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Note a part of the body."""
+        if self._arriving is None:
+            super().on_body(body)
+        else:
+            self._arriving.append(body)
+
+    def on_message_complete(self) -> None:
+        """Begin a short request; when one before it is not answered yet, after that."""
+        if self._arriving is None:
+            super().on_message_complete()
+            return
+        body, self._arriving = b"".join(self._arriving), None
+        self.scope["method"] = "POST"
+        self.scope["extensions"] = _EXTENSIONS
+        self.scope["path"], self.scope["raw_path"], self.scope["query_string"] = _target(self.url)
+        before, self.cycle = self.cycle, Whole(self, self.scope, body, self.parser.should_keep_alive())
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+
+    def _is_short(self) -> bool:
+        return (
+            self.url.startswith(SHORT)
+            and len(self.url) <= SHORT_TARGET
+            and self.parser.get_method() == b"POST"
+            and self.parser.get_http_version() == "1.1"
+            and not self.expect_100_continue
+            and not self.parser.should_upgrade()
+            # The parser takes one Content-Length, of digits, and none beside a Transfer-Encoding.
+            and any(name == b"content-length" and len(value) <= SHORT_DIGITS for name, value in self.headers)
+        )
 
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to the protocol of live sockets."""
@@ -79,21 +186,11 @@ class Protocol(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
 
-async def _answer(cycle: RequestResponseCycle, status: int, head: bytes, body: bytes) -> None:
-    """What `RequestResponseCycle.send` does for a start and a body, with nothing left to look at."""
-    if cycle.flow.write_paused and not cycle.disconnected:
-        await cycle.flow.drain()
-    if cycle.disconnected:
-        return
-    cycle.response_started = cycle.response_complete = True
-    cycle.waiting_for_100_continue = False
-    end = b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n"
-    parts = (STATUS_LINE[status], _lines(tuple(cycle.default_headers)), head, end, body)
-    cycle.transport.write(b"".join(parts))
-    cycle.message_event.set()
-    if not cycle.keep_alive:
-        cycle.transport.close()
-    cycle.on_response()
+@lru_cache(maxsize=64)
+def _target(url: bytes) -> tuple[str, bytes, bytes]:
+    """Path, path as it was written, and query. Raises HttpParserError."""
+    parsed = httptools.parse_url(url)
+    return unquote(parsed.path.decode("ascii")), parsed.path, parsed.query or b""
 
 
 @lru_cache(maxsize=2)
