@@ -47,8 +47,7 @@ OF_AGENTS = (
     Way(("workspace", "agent"), ("workspace", "did")),
 )
 OF_TRUST = (
-    Way(("workspace",), ("-workspace", "-agent", "-id")),
-    Way(("workspace", "agent"), ("-workspace", "-agent", "-id")),
+    Way(("workspace",), ("-workspace", "-id")),
     Way(("lease_id",), ("lease_id",)),
 )
 

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import orjson
-from django.db import Error
+from django.db import Error, connections, router
 from django.db.models import QuerySet
 
 from .models import AgentRow, LeaseRow, OutboxRow, TenantRow, TrustMoveRow, WaitRow
@@ -23,6 +23,20 @@ LOOKED = 500
 """Receipts waiting for the ledger that are looked at, the latest first: their table has no workspaces' index,
 and is as good as empty unless the ledger is away."""
 COUNTED = 10_000
+
+# From one move to the one before it; a row at a time, however many there are.
+CHAIN = """
+WITH RECURSIVE chain (id, delta, score, at, before, place) AS (
+  SELECT id, delta, score, at, before, 1 FROM lease_trust_move
+   WHERE lease_id = {start}
+  UNION ALL
+  SELECT move.id, move.delta, move.score, move.at, move.before, chain.place + 1
+    FROM chain JOIN lease_trust_move AS move ON move.lease_id = chain.before
+   WHERE chain.place < %(limit)s
+)
+SELECT place, id, delta, score, at FROM chain
+"""
+LATEST = "(SELECT moved_by FROM lease_agent WHERE workspace = %(workspace)s AND did = %(agent)s)"
 
 Json = dict[str, Any]
 P = ParamSpec("P")
@@ -79,13 +93,19 @@ def agents(workspace: str, after: str, limit: int) -> list[str]:
 @_answering
 def moves(workspace: str, agent: str, before: int | None, limit: int) -> list[Move]:
     """What moved an agent's trust, the latest first, before that one."""
-    found = TrustMoveRow.objects.filter(workspace=workspace, agent=agent)
+    given: dict[str, Any] = {"workspace": workspace, "agent": agent, "limit": limit}
+    query = CHAIN.format(start=LATEST)
     if before is not None:
-        found = found.filter(id__lt=before)
-    return [
-        Move(row.pk, _instant(row.at), Decimal(row.delta).scaleb(-1), Decimal(row.score).scaleb(-1))
-        for row in found.order_by("-workspace", "-agent", "-id")[:limit]
-    ]
+        shown = TrustMoveRow.objects.filter(pk=before).first()
+        if shown is None or (shown.workspace, shown.agent) != (workspace, agent):
+            return []
+        query, given["start"] = CHAIN.format(start="%(start)s"), shown.before
+    with connections[router.db_for_read(TrustMoveRow)].cursor() as cursor:
+        cursor.execute(query, given)
+        return [
+            Move(number, _instant(at), Decimal(delta).scaleb(-1), Decimal(score).scaleb(-1))
+            for _, number, delta, score, at in sorted(cursor.fetchall())
+        ]
 
 
 @_answering

@@ -21,6 +21,15 @@ class KeyField(models.CharField):
         return f"character varying({self.max_length})"
 
 
+class RowId(models.BigAutoField):
+    """A number that rises from row to row. Where SQLite keeps a count beside the table, so that not even the
+    last number is ever used twice, each row would pay for it; here only the order of the rows that are there
+    matters."""
+
+    def db_type_suffix(self, connection: Any) -> str | None:
+        return None if connection.vendor == "sqlite" else super().db_type_suffix(connection)
+
+
 class InWorkspace(models.Model):
     workspace = models.CharField("espacio", max_length=64)
 
@@ -28,7 +37,14 @@ class InWorkspace(models.Model):
         abstract = True
 
 
-class ResourceRow(InWorkspace):
+class Numbered(InWorkspace):
+    id = RowId(primary_key=True)
+
+    class Meta:
+        abstract = True
+
+
+class ResourceRow(Numbered):
     """A resource's token counter, and the next instant at which time alone changes it (null: none)."""
 
     name = models.CharField("recurso", max_length=256)
@@ -80,7 +96,7 @@ class LeaseRow(InWorkspace):
         return self.lease_id
 
 
-class WaitRow(InWorkspace):
+class WaitRow(Numbered):
     """A place in a queue; the order of ids is the order of the queue."""
 
     resource = models.CharField("recurso", max_length=256)
@@ -104,7 +120,7 @@ class WaitRow(InWorkspace):
         return f"{self.agent} → {self.resource}"
 
 
-class RefusalRow(InWorkspace):
+class RefusalRow(Numbered):
     """A deadlock refusal, remembered for the list of deadlocks."""
 
     resource = models.CharField("recurso", max_length=256)
@@ -125,13 +141,14 @@ class RefusalRow(InWorkspace):
         return f"{self.agent} ↛ {self.resource}"
 
 
-class AgentRow(InWorkspace):
+class AgentRow(Numbered):
     """What conduct has made of an agent; `score` in tenths."""
 
     did = models.CharField("agente", max_length=256)
     score = models.IntegerField("confianza (décimas)")
     releases = models.BigIntegerField("entregas", default=0)
     expiries = models.BigIntegerField("caducidades", default=0)
+    moved_by = KeyField("movida por", max_length=64, null=True)
 
     class Meta:
         db_table = "lease_agent"
@@ -146,20 +163,25 @@ class AgentRow(InWorkspace):
         return self.did
 
 
-class TrustMoveRow(InWorkspace):
-    """One move of trust. `lease_id` is unique: no lease moves its agent's trust twice. `delta` in tenths."""
+class TrustMoveRow(Numbered):
+    """One move of trust. `lease_id` is unique: no lease moves its agent's trust twice. `delta` in tenths.
+
+    The moves of an agent are a chain, from `AgentRow.moved_by` by way of `before`: an index by agent would
+    cost a release half of the pages that it writes.
+    """
 
     agent = models.CharField("agente", max_length=256)
     lease_id = KeyField("lease", max_length=64, unique=True)
     delta = models.IntegerField("cambio (décimas)")
     score = models.IntegerField("queda en (décimas)")
     at = models.BigIntegerField("cuándo")
+    before = KeyField("antes movida por", max_length=64, null=True)
 
     class Meta:
         db_table = "lease_trust_move"
         verbose_name = "movimiento de confianza"
         verbose_name_plural = "movimientos de confianza"
-        indexes: ClassVar = [models.Index(fields=["workspace", "agent", "id"], name="trust_of_agent")]
+        indexes: ClassVar = [models.Index(fields=["workspace", "id"], name="trust_of_workspace")]
 
     def __str__(self) -> str:
         return f"{self.agent} {self.delta / 10:+}"
@@ -182,7 +204,7 @@ class TenantRow(models.Model):
         return self.workspace
 
 
-class OutboxRow(InWorkspace):
+class OutboxRow(Numbered):
     """What happened, as the unsigned claims of its receipt, until the ledger has it."""
 
     receipt_id = KeyField("recibo", max_length=64, unique=True)

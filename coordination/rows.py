@@ -88,4 +88,4 @@ def change_trust(changes: Changes, workspace: str, events: list[Event]) -> None:
         if event.trust is not None and event.lease is not None:
             delta, score = int(event.trust.delta * 10), int(event.trust.score * 10)
             row = (workspace, event.agent, event.lease.lease_id, delta, score, event.at)
-            add(changes, "trust_insert", row)
+            add(changes, "trust_insert", (*row, event.trust.before))

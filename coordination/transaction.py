@@ -108,8 +108,8 @@ class Transaction:
         self._active = {workspace: world.active for workspace, world in self.worlds.items()}
 
     def _take_agents(self, rows: Iterable[Row]) -> None:
-        for workspace, did, score, releases, expiries in rows:
-            self.worlds[workspace].agents[did] = Agent(did, score * _TENTHS, releases, expiries)
+        for workspace, did, score, releases, expiries, moved_by in rows:
+            self.worlds[workspace].agents[did] = Agent(did, score * _TENTHS, releases, expiries, moved_by)
 
     def _take_resources(self, rows: Iterable[Row]) -> None:
         fresh = [row for row in rows if row[1] not in self.worlds[row[0]].resources]
@@ -211,8 +211,8 @@ class Transaction:
                 self._change_resource(changes, workspace, before, world.resources[name])
             for did, known in world.changed_agents.items():
                 agent = world.agents[did]
-                row = (int(agent.trust * 10), agent.releases, agent.expiries, workspace, did)
-                add(changes, "agent_update" if known else "agent_insert", row)
+                row = (int(agent.trust * 10), agent.releases, agent.expiries, agent.moved_by)
+                add(changes, "agent_update" if known else "agent_insert", (*row, workspace, did))
             if world.active != self._active[workspace]:
                 add(changes, "tenant_put", (world.active, workspace))
             change_trust(changes, workspace, world.events)

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP, for many short requests: each is read whole before anything begins, and answered in one write.
+"""uvicorn's HTTP, for many short requests: each read whole before it begins, and answered in one write.
 
 uvicorn begins an application when the head of a request is there and lets it wait for the body; it writes the
 head of an answer and its body by themselves, two system calls and two packets that wake the client twice; and
@@ -23,8 +23,8 @@ HELD = 65_536
 """Bytes that are held back at most until the turn ends."""
 
 SHORT = b"/api/"
-SHORT_TARGET, SHORT_DIGITS = 256, 5
-"""What a short request begins with; the length of its target, and of its body's declared length, at most."""
+SHORT_TARGET, SHORT_BODY = 256, 16_384
+"""What the target of a short request begins with; its length and its body's, at most."""
 
 _EXTENSIONS: dict[str, dict[str, Any]] = {WHOLE: {}}
 
@@ -175,9 +175,16 @@ class Protocol(HttpToolsProtocol):
             and self.parser.get_http_version() == "1.1"
             and not self.expect_100_continue
             and not self.parser.should_upgrade()
-            # The parser takes one Content-Length, of digits, and none beside a Transfer-Encoding.
-            and any(name == b"content-length" and len(value) <= SHORT_DIGITS for name, value in self.headers)
+            and self._declared() <= SHORT_BODY
         )
+
+    def _declared(self) -> int:
+        """The length of the body; beyond any that is short when it is not said, or is long."""
+        # The parser takes one Content-Length, of digits, and none beside a Transfer-Encoding.
+        for name, value in self.headers:
+            if name == b"content-length" and len(value) < 9:
+                return int(value)
+        return SHORT_BODY + 1
 
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to the protocol of live sockets."""

@@ -141,7 +141,8 @@ def _fields(own: Headers, media_type: bytes, public: bool) -> tuple[Headers, byt
 async def _send(scope: Message, send: Send, reply: Reply, identifier: str, started: float) -> None:
     took = (time.monotonic() - started) * 1000
     fields, lines = _fields(reply.headers, reply.media_type, reply.public)
-    if lines is not None and reply.lines is None and WHOLE in scope.get("extensions", ()):
+    unseen = lines is not None and reply.lines is None and scope["method"] != "HEAD"
+    if unseen and WHOLE in scope.get("extensions", ()):
         head = b"x-request-id: %b\r\nserver-timing: app;dur=%.2f\r\n%bcontent-length: %d\r\n"
         head %= (identifier.encode(), took, lines, len(reply.body))
         await send({"type": WHOLE, "status": reply.status, "head": head, "body": reply.body})

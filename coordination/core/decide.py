@@ -176,7 +176,7 @@ def _release(world: World, ask: Release, now: int) -> Outcome:
         return NotReleased(
             reason, next((held.agent for held in resource.leases if held.agent != ask.agent), None)
         )
-    moved = earn(world, ask.agent)
+    moved = earn(world, lease)
     _end_lease(world, resource, lease, now, moved)
     return Released(lease.lease_id, resource.name, lease.token, moved.score, moved.delta)
 

@@ -160,10 +160,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrustMove:
-    """How far an agent's score really moved, and where it stands now."""
+    """How far an agent's score really moved, and where it stands now. `before`: the lease whose end moved it
+    the time before."""
 
     score: Decimal
     delta: Decimal
+    before: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

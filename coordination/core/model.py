@@ -116,12 +116,14 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What conduct has made of an agent. Known once it has acquired or waited."""
+    """What conduct has made of an agent. Known once it has acquired or waited. `moved_by`: the lease whose
+    end moved its trust last."""
 
     did: str
     trust: Decimal
     releases: int = 0
     expiries: int = 0
+    moved_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ def settle(world: World, now: int, names: Iterable[str] | None = None) -> None:
         world.put(resource)
     happened.sort(key=lambda event: (event.at, event.resource))
     for event in happened:
-        if event.kind is Kind.EXPIRED:
-            event = replace(event, trust=None if event.outage else pay(world, event.agent))
+        if event.kind is Kind.EXPIRED and event.lease is not None and not event.outage:
+            event = replace(event, trust=pay(world, event.lease))
         world.events.append(event)
 
 

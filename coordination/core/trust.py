@@ -5,27 +5,27 @@ from __future__ import annotations
 from decimal import Decimal
 
 from .messages import TrustMove
-from .model import Agent
+from .model import Agent, Lease
 from .world import World
 
 _MIN = Decimal("0.0")
 _MAX = Decimal("100.0")
 
 
-def earn(world: World, did: str) -> TrustMove:
-    """A lease was released."""
-    agent = world.know(did)
+def earn(world: World, lease: Lease) -> TrustMove:
+    """The lease was released."""
+    agent = world.know(lease.agent)
     score = _within(agent.trust + world.rules.trust_release)
-    world.put_agent(Agent(did, score, agent.releases + 1, agent.expiries))
-    return TrustMove(score, score - agent.trust)
+    world.put_agent(Agent(agent.did, score, agent.releases + 1, agent.expiries, lease.lease_id))
+    return TrustMove(score, score - agent.trust, agent.moved_by)
 
 
-def pay(world: World, did: str) -> TrustMove:
-    """A lease was left to run out."""
-    agent = world.know(did)
+def pay(world: World, lease: Lease) -> TrustMove:
+    """The lease was left to run out."""
+    agent = world.know(lease.agent)
     score = _within(agent.trust + world.rules.trust_expiry)
-    world.put_agent(Agent(did, score, agent.releases, agent.expiries + 1))
-    return TrustMove(score, score - agent.trust)
+    world.put_agent(Agent(agent.did, score, agent.releases, agent.expiries + 1, lease.lease_id))
+    return TrustMove(score, score - agent.trust, agent.moved_by)
 
 
 def _within(score: Decimal) -> Decimal:

@@ -56,7 +56,7 @@ def _same(key: Columns) -> str:
 _MEMBER = {"workspace": "text", "resource": "text", "agent": "text"}
 _RESOURCE = {"last_token": "bigint", "due_at": "bigint", "contended": "boolean", "used_at": "bigint"}
 _RESOURCE_KEY = {"workspace": "text", "name": "text"}
-_AGENT = {"score": "int", "releases": "bigint", "expiries": "bigint"}
+_AGENT = {"score": "int", "releases": "bigint", "expiries": "bigint", "moved_by": "text"}
 _AGENT_KEY = {"workspace": "text", "did": "text"}
 
 CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
@@ -79,7 +79,7 @@ UNION
 SELECT * FROM due WHERE workspace = ANY(%s)
 """
 AGENTS = f"""
-SELECT a.workspace, a.did, a.score, a.releases, a.expiries
+SELECT a.workspace, a.did, a.score, a.releases, a.expiries, a.moved_by
   FROM {each(KEYS, "lease_agent", "a", "workspace = k.workspace AND did = k.name")}
 """
 TENANTS = "SELECT workspace, active, token_floor FROM lease_tenant WHERE workspace = ANY(%s)"
@@ -143,7 +143,7 @@ WRITE = {
     "trust_insert": insert(
         "lease_trust_move",
         {"workspace": "text", "agent": "text", "lease_id": "text"}
-        | {"delta": "int", "score": "int", "at": "bigint"},
+        | {"delta": "int", "score": "int", "at": "bigint", "before": "text"},
     ),
     "tenant_put": (
         "INSERT INTO lease_tenant (active, workspace, token_floor) SELECT active, workspace, 0"

@@ -6,7 +6,10 @@ RESOURCE = (
     "SELECT workspace, name, last_token, due_at, contended FROM lease_resource"
     " WHERE workspace = ? AND name = ?"
 )
-AGENT = "SELECT workspace, did, score, releases, expiries FROM lease_agent WHERE workspace = ? AND did = ?"
+AGENT = (
+    "SELECT workspace, did, score, releases, expiries, moved_by FROM lease_agent"
+    " WHERE workspace = ? AND did = ?"
+)
 LEASE = "SELECT workspace, resource, lease_id, agent, mode, token, acquired_at, expires_at FROM lease_lease"
 WAIT = "SELECT workspace, resource, agent, mode, since, asked_at, offered_at FROM lease_wait"
 REFUSAL = "SELECT workspace, resource, agent, mode, holder, at FROM lease_refusal"
@@ -29,12 +32,12 @@ WRITE = {
     "refusal_delete": "DELETE FROM lease_refusal WHERE workspace = ? AND resource = ? AND agent = ?",
     "refusal_insert": "INSERT INTO lease_refusal (workspace, resource, agent, mode, holder, at)"
     " VALUES (?, ?, ?, ?, ?, ?)",
-    "agent_insert": "INSERT INTO lease_agent (score, releases, expiries, workspace, did)"
-    " VALUES (?, ?, ?, ?, ?)",
-    "agent_update": "UPDATE lease_agent SET score = ?, releases = ?, expiries = ?"
-    " WHERE workspace = ? AND did = ?",
-    "trust_insert": "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at)"
+    "agent_insert": "INSERT INTO lease_agent (score, releases, expiries, moved_by, workspace, did)"
     " VALUES (?, ?, ?, ?, ?, ?)",
+    "agent_update": "UPDATE lease_agent SET score = ?, releases = ?, expiries = ?, moved_by = ?"
+    " WHERE workspace = ? AND did = ?",
+    "trust_insert": "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at, before)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)",
     "tenant_put": "INSERT INTO lease_tenant (active, workspace, token_floor) VALUES (?, ?, 0)"
     " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active",
     "outbox_insert": "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES (?, ?, ?, ?)",

@@ -29,7 +29,7 @@ Part = dict[str, Any]
 
 
 def measure(lab: Lab, sizes: Sequence[int], seconds: float, only: tuple[str, ...]) -> list[Part]:
-    """The parts whose key begins with one of `only`, if there are any; one that cannot be measured says why instead."""
+    """The parts whose key begins with one of `only`, or all; one that cannot be measured says why instead."""
     parts = []
     for key, title, head, plot, rows in PARTS:
         if not key.startswith(only or ""):

@@ -36,7 +36,7 @@ def test_one_lease_is_reclaimed_once_and_costs_once() -> None:
     for now in (TTL, TTL, TTL + 1, 2 * TTL):
         scene.at(now)
     assert len(scene.events(Kind.EXPIRED)) == 1
-    assert scene.world.agents["A"] == Agent("A", Decimal("45.0"), releases=0, expiries=1)
+    assert scene.world.agents["A"] == Agent("A", Decimal("45.0"), releases=0, expiries=1, moved_by="lse_1")
 
 
 def test_a_renewed_lease_does_not_end_at_its_old_end() -> None:

@@ -1,6 +1,7 @@
 """One write for one answer, whatever it is made of; nothing lost, nothing out of order."""
 
 import asyncio
+import json
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -92,26 +93,24 @@ async def _said(reply: Reply, method: str, whole: bool) -> tuple[str, int, list[
     told: list[Any] = []
 
     async def send(message: dict[str, Any]) -> None:
+        if message["type"] == WHOLE:
+            lines = message["head"].removesuffix(b"\r\n").split(b"\r\n")
+            message["headers"] = [tuple(line.split(b": ", 1)) for line in lines]
         told.append(message)
-
-    async def at_once(status: int, head: bytes, body: bytes) -> None:
-        lines = head.removesuffix(b"\r\n").split(b"\r\n")
-        fields = [tuple(line.split(b": ", 1)) for line in lines]
-        told.append({"status": status, "headers": fields, "body": body, "whole": True})
 
     async def answer() -> Reply:
         return reply
 
     scope: dict[str, Any] = {"type": "http", "method": method, "path": "/health/live"}
     if whole:
-        scope["extensions"] = {WHOLE: at_once}
+        scope["extensions"] = {WHOLE: {}}
     await serve(scope, send, answer())
     fields = sorted(
         (name.decode(), value.decode("latin-1"))
         for name, value in told[0]["headers"]
         if name not in (b"x-request-id", b"server-timing")
     )
-    return "whole" if "whole" in told[0] else "parts", told[0]["status"], fields, told[-1]["body"]
+    return "whole" if told[0]["type"] == WHOLE else "parts", told[0]["status"], fields, told[-1]["body"]
 
 
 @pytest.mark.parametrize(
@@ -147,3 +146,83 @@ def test_a_client_is_told_that_its_connection_ends(live_server_process: Callable
         assert heard.count(b"HTTP/1.1 200 OK\r\n") == 1
         assert heard.count(b"connection: close\r\n") == 1
         assert heard.count(b"\r\ndate: ") == 1
+
+
+def _lease(server: ServerProcess, verb: str, *fields: str, body: bytes | None = None) -> bytes:
+    """A request, head and body, with a key."""
+    body = json.dumps({"resource": "lock:a", "actorDid": "did:example:a"}).encode() if body is None else body
+    length = (
+        () if any(field.startswith("Transfer") for field in fields) else (f"Content-Length: {len(body)}",)
+    )
+    lines = [
+        f"POST /api/v1/acp/coordination/{verb} HTTP/1.1",
+        "Host: 127.0.0.1",
+        f"Authorization: Bearer {server.secrets['apiKey']}",
+        "Content-Type: application/json",
+        *length,
+        *fields,
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def _hear(connection: socket.socket, answers: int) -> list[tuple[int, Any]]:
+    """So many answers: status and body, None for an interim one."""
+    heard: list[tuple[int, Any]] = []
+    with connection.makefile("rb") as stream:
+        while len(heard) < answers:
+            status = int(stream.readline().split()[1])
+            length = 0
+            while (line := stream.readline()) != b"\r\n":
+                name, _, value = line.decode().partition(":")
+                length = int(value) if name.lower() == "content-length" else length
+            heard.append((status, json.loads(stream.read(length)) if length else None))
+    return heard
+
+
+def test_a_request_may_come_in_pieces_or_in_a_row(live_server_process: Callable[..., ServerProcess]) -> None:
+    """However TCP divides it; what is sent together is decided and answered in its order."""
+    server = live_server_process()
+    with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in _lease(server, "lease"):
+            connection.sendall(bytes([byte]))
+        [(status, granted)] = _hear(connection, 1)
+        assert (status, granted["lease"]["renewed"]) == (200, False)
+        verbs = ["lease", "release", "lease", "release", "release"]
+        connection.sendall(b"".join(_lease(server, verb) for verb in verbs))
+        told = _hear(connection, len(verbs))
+    assert [status for status, _ in told] == [200, 200, 200, 200, 409]
+    assert told[0][1]["lease"]["renewed"] and not told[2][1]["lease"]["renewed"]
+
+
+def test_other_ways_to_send_a_body(live_server_process: Callable[..., ServerProcess]) -> None:
+    """In chunks (RFC 9112, 7.1), asked for first (RFC 9110, 10.1.1), too large, with an unread one behind."""
+    server = live_server_process()
+    whole = _lease(server, "lease").partition(b"\r\n\r\n")[2]
+    chunks = b"%x\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (10, whole[:10], len(whole) - 10, whole[10:])
+    with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
+        connection.sendall(_lease(server, "lease", "Transfer-Encoding: chunked", body=chunks))
+        assert _hear(connection, 1)[0][0] == 200
+        head, _, body = _lease(server, "lease", "Expect: 100-continue").partition(b"\r\n\r\n")
+        connection.sendall(head + b"\r\n\r\n")
+        assert _hear(connection, 1) == [(100, None)]
+        connection.sendall(body)
+        assert _hear(connection, 1)[0][0] == 200
+        connection.sendall(_lease(server, "lease", body=b"x" * 16_385) + _lease(server, "release"))
+        [(status, problem)] = _hear(connection, 1)
+        assert (status, problem["reason"]) == (413, "too_large")
+        assert connection.recv(1) == b""
+
+
+def test_nothing_is_decided_for_who_goes_away_before_the_end(
+    live_server_process: Callable[..., ServerProcess],
+) -> None:
+    server = live_server_process()
+    for sent in (-1, 200, 5):
+        with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
+            connection.sendall(_lease(server, "lease")[:sent])
+    with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
+        connection.sendall(_lease(server, "release"))
+        [(status, refused)] = _hear(connection, 1)
+    assert (status, refused["reason"]) == (409, "not_held")
+    assert '"level":"error"' not in server.log

@@ -84,3 +84,32 @@ def test_many_resources_are_not_all_named(workspace, browse, conduct: Conduct):
     for number in range(5):
         conduct.acquire(ANA, f"lock:{number}")
     assert "y 2 más" in body(browse().get(path("agents", workspace)))
+
+
+def test_the_history_is_of_one_agent_in_one_workspace(workspace, conduct: Conduct):
+    """Whoever else moves in between, and several times in one transaction; from the latest to the first."""
+    for resource in ("lock:a", "lock:b", "lock:c"):
+        conduct.acquire(ANA, resource)
+    conduct.acquire(BEA, "lock:d")
+    conduct.release(BEA, "lock:d")
+    conduct.passes(30_000)
+    conduct.acquire(BEA, "lock:d")
+    conduct.release(BEA, "lock:d")
+    conduct.acquire(ANA)
+    conduct.release(ANA)
+    settled(workspace.public_id)
+    own = workspace.public_id
+    hers = history.moves(own, ANA, None, 50)
+    assert [(str(move.delta), str(move.score)) for move in hers] == [
+        ("0.5", "35.5"),
+        ("-5.0", "35.0"),
+        ("-5.0", "40.0"),
+        ("-5.0", "45.0"),
+    ]
+    assert history.moves(own, ANA, None, 3) == hers[:3]
+    assert history.moves(own, ANA, hers[1].id, 50) == hers[2:]
+    assert history.moves(own, ANA, hers[-1].id, 50) == []
+    assert [str(move.score) for move in history.moves(own, BEA, None, 50)] == ["51.0", "50.5"]
+    # A place in somebody else's history is none in this one.
+    assert history.moves(own, BEA, hers[0].id, 50) == history.moves("ws_other", ANA, hers[0].id, 50) == []
+    assert history.moves(own, "did:example:never", None, 50) == []

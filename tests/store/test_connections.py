@@ -112,7 +112,7 @@ def test_no_statement_of_a_transaction_runs_on_another_connection(engine: Postgr
     """It would run without the workspace's lock, each statement committed by itself."""
     engine.begin(["ws_1"])
     engine._session().close()
-    engine.write({"agent_insert": [(500, 0, 0, "ws_1", "did:a")]})
+    engine.write({"agent_insert": [(500, 0, 0, None, "ws_1", "did:a")]})
     for _ in range(2):
         with pytest.raises(StorageFault, match="lost"):
             engine.commit("alone", 1)
