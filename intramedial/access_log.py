@@ -21,38 +21,35 @@ class AccessLog:
 
     def __init__(self, write: Callable[[str], object] | None = None):
         self._write = write
-        self._lines: list[bytes] = []
+        self._lines: list[str] = []
 
-    def add(self, request_id: str, method: str, path: str, status: int, started: float) -> None:
-        """A request answered; `started` is the monotonic instant it began. The query stays out."""
+    def add(self, request_id: str, method: str, path: str, status: int, ms: float) -> None:
+        """A request answered, and how long that took. The query stays out."""
         if not logs.access.isEnabledFor(logging.INFO):
             return
         if not self._lines:
             asyncio.get_running_loop().call_soon(self.flush)
         seconds, rest = divmod(time.time_ns() // 1_000_000, 1000)
-        line = {
-            "at": f"{_second(seconds)}.{rest:03d}Z",
-            "level": "info",
-            "logger": logs.access.name,
-            "message": "request",
-            "requestId": request_id,
-            "method": method,
-            "path": _shown(path),
-            "status": status,
-            "ms": round((time.monotonic() - started) * 1000, 2),
-        }
-        self._lines.append(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        # Written out: the time, the id and the figures are what differs from line to line.
+        self._lines.append(
+            f'{{"at":"{_second(seconds)}.{rest:03d}Z",{_SAME},"requestId":"{request_id}",'
+            f'{_asked(method, path)},"status":{status},"ms":{ms:.2f}}}\n'
+        )
 
     def flush(self) -> None:
         """Write what has gathered."""
-        lines, self._lines = b"".join(self._lines).decode(), []
+        lines, self._lines = "".join(self._lines), []
         # Looked up at each write: whoever replaces the stream, as tests do, gets the lines.
         (self._write or sys.stderr.write)(lines)
 
 
+_SAME = f'"level":"info","logger":"{logs.access.name}","message":"request"'
+
+
 @lru_cache(maxsize=256)
-def _shown(path: str) -> str:
-    return logs.redact(path).encode("utf-8", "backslashreplace").decode()
+def _asked(method: str, path: str) -> str:
+    shown = logs.redact(path).encode("utf-8", "backslashreplace").decode()
+    return orjson.dumps({"method": method, "path": shown}).decode()[1:-1]
 
 
 @lru_cache(maxsize=8)

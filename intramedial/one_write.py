@@ -132,6 +132,7 @@ class Protocol(HttpToolsProtocol):
     """`HttpToolsProtocol` on such a transport, for as long as it is HTTP that is spoken."""
 
     _arriving: list[bytes] | None = None  # the body of a short request, as far as it is there
+    _idle_since: float | None = None  # by the loop's clock; None while something is asked or answered
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """See asyncio.Protocol."""
@@ -185,6 +186,45 @@ class Protocol(HttpToolsProtocol):
             if name == b"content-length" and len(value) < 9:
                 return int(value)
         return SHORT_BODY + 1
+
+    # uvicorn makes a timer for each answer and cancels it with the next request; one for a connection will do.
+
+    def on_response_complete(self) -> None:
+        """Go on with what was asked meanwhile, or wait as long as an idle connection is kept."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._look_again_in(self.timeout_keep_alive)
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._idle_since = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection that has been idle for so long; look again when it may have been."""
+        self.timeout_keep_alive_task = None
+        if self._idle_since is None or self.transport.is_closing():
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._look_again_in(left)
+        else:
+            self.transport.close()
+
+    def _look_again_in(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio.Protocol."""
+        super().connection_lost(exc)
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = None
 
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to the protocol of live sockets."""

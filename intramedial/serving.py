@@ -50,8 +50,9 @@ async def serve(scope: Message, send: Send, answer: Coroutine[Any, Any, Reply]) 
         reply = await answer
     except ClientGone:
         return
-    await _send(scope, send, reply, identifier, started)
-    access.add(identifier, scope["method"], scope["path"][:LOGGED_PATH], reply.status, started)
+    ms = (time.monotonic() - started) * 1000
+    await _send(scope, send, reply, identifier, ms)
+    access.add(identifier, scope["method"], scope["path"][:LOGGED_PATH], reply.status, ms)
 
 
 async def read_call(scope: Message, receive: Receive) -> Call:
@@ -138,16 +139,15 @@ def _fields(own: Headers, media_type: bytes, public: bool) -> tuple[Headers, byt
     return tuple(fields), lines if plain and media_type else None
 
 
-async def _send(scope: Message, send: Send, reply: Reply, identifier: str, started: float) -> None:
-    took = (time.monotonic() - started) * 1000
+async def _send(scope: Message, send: Send, reply: Reply, identifier: str, ms: float) -> None:
     fields, lines = _fields(reply.headers, reply.media_type, reply.public)
     unseen = lines is not None and reply.lines is None and scope["method"] != "HEAD"
     if unseen and WHOLE in scope.get("extensions", ()):
         head = b"x-request-id: %b\r\nserver-timing: app;dur=%.2f\r\n%bcontent-length: %d\r\n"
-        head %= (identifier.encode(), took, lines, len(reply.body))
+        head %= (identifier.encode(), ms, lines, len(reply.body))
         await send({"type": WHOLE, "status": reply.status, "head": head, "body": reply.body})
         return
-    headers = [(b"x-request-id", identifier.encode()), (b"server-timing", b"app;dur=%.2f" % took), *fields]
+    headers = [(b"x-request-id", identifier.encode()), (b"server-timing", b"app;dur=%.2f" % ms), *fields]
     if reply.media_type and reply.lines is None:
         headers.append((b"content-length", b"%d" % len(reply.body)))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})

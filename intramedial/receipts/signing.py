@@ -7,6 +7,7 @@ published: receipts are checked long after.
 """
 
 import base64
+import binascii
 import hashlib
 import json
 import logging
@@ -23,6 +24,7 @@ from intramedial.receipts import keyfiles
 
 logger = logging.getLogger(__name__)
 
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 HEADER_TYPE = "intramedial-receipt+jwt"
 PUBLISH_AHEAD_S = 60
 REREAD_S = 1.0
@@ -86,6 +88,10 @@ class KeyRing:
 
     def by_kid(self, kid: str) -> Signer:
         """The key with this thumbprint; ``KeyError`` if it is not ours."""
+        # One that is known stays what it is: the directory need not be read for it.
+        for signer in self._signers.values():
+            if signer.kid == kid:
+                return signer
         for signer in self.signers():
             if signer.kid == kid:
                 return signer
@@ -145,7 +151,7 @@ def thumbprint(x: str) -> str:
 
 def base64url(data: bytes) -> bytes:
     """Base64url without padding (RFC 7515, section 2)."""
-    return base64.urlsafe_b64encode(data).rstrip(b"=")
+    return binascii.b2a_base64(data, newline=False).translate(_URL_SAFE).rstrip(b"=")
 
 
 def _to_jwk(seed: bytes, signs_from: float) -> Jwk:
