@@ -59,7 +59,7 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
                     clock.install(clock.SteadyClock(engine.latest() + PULSE_MS))
                 drain = Drain()
                 process = f"{os.getpid()}-{secrets.token_hex(4)}"
-                store = Store(engine, rules(), process, outage_after_ms, remember=not engine.shared)
+                store = Store(engine, rules(), process, outage_after_ms, remember=True)
                 authority = Authority(store, recorded=drain.wake)
                 authority.start()
             except BaseException:

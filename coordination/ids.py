@@ -1,4 +1,4 @@
-"""Ids of leases and receipts: they name things and open nothing.
+"""Ids of leases, receipts and changes: they name things and open nothing.
 
 Ids that rise with time are neighbours in an index: with random ones each insert would touch a page of its
 own, and the authority would slow down as its history grows. The time is no secret: the answer tells it.
@@ -19,6 +19,11 @@ def new_lease_id() -> str:
 def new_receipt_id() -> str:
     """A fresh receipt id: `rcp_`, and as in a lease id."""
     return _new("rcp_")
+
+
+def new_stamp() -> int:
+    """A number of 62 random bits, which no other change of any workspace has."""
+    return _random.getrandbits(62)
 
 
 def _new(prefix: str) -> str:

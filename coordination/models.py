@@ -189,11 +189,16 @@ class TrustMoveRow(Numbered):
 
 class TenantRow(models.Model):
     """A workspace as the authority counts it: how many resources are held or waited for now, and where the
-    token counter of a resource that was purged, or never was, begins."""
+    token counter of a resource that was purged, or never was, begins.
+
+    `stamp` is another number after each change of the workspace, wherever several processes make them: what
+    one of them remembers is what is stored as long as the stamp is.
+    """
 
     workspace = KeyField("espacio", max_length=64, primary_key=True)
     active = models.BigIntegerField("recursos activos", default=0)
     token_floor = models.BigIntegerField("suelo de testigos", default=0)
+    stamp = models.BigIntegerField("sello", default=0)
 
     class Meta:
         db_table = "lease_tenant"

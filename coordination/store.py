@@ -20,7 +20,7 @@ class Store:
     """One connection to the authority's tables, used by one thread at a time.
 
     `outage_after_ms`: how long nobody may have been there before it counts as our own outage; None: never.
-    `remember`: keep worlds in memory from one transaction to the next; only for the one writer of a database.
+    `remember`: keep worlds in memory from one transaction to the next.
     """
 
     def __init__(
@@ -36,12 +36,12 @@ class Store:
         self._process = process
         self._outage_after_ms = outage_after_ms
         self._remember = remember
-        self._memory = Memory(keeps=remember)
+        self._memory = Memory(remember, alone=remember and not engine.shared)
         self._pulse_at: int | None = None
 
     def forget(self) -> None:
         """Read everything anew from now on: what is stored is not, or may not be, what is remembered."""
-        self._memory = Memory(keeps=self._remember)
+        self._memory = Memory(self._remember, alone=self._remember and not self.engine.shared)
 
     @contextmanager
     def transaction(
@@ -57,6 +57,9 @@ class Store:
             now = _now(begun, clock)
             outages = tuple(Outage(since, until) for since, until in begun.outages)
             outages += self._outage(begun.last_pulse, now, outages)
+            if engine.shared:
+                self._memory.compare(needs, begun.stamps)
+                self._memory.due_from = FAR if begun.next_due is None else begun.next_due
             transaction = Transaction(engine, self.rules, now, outages, self._memory)
             transaction.load(needs)
             yield transaction
@@ -76,8 +79,11 @@ class Store:
         """After a commit: what the worlds are now is what is stored."""
         memory = self._memory
         memory.count(transaction.worlds)
+        memory.stamps |= transaction.stamps
         if not memory.keeps or memory.size > REMEMBERED:
             self.forget()
+        elif not memory.alone:
+            return  # how things stand is read with each transaction
         elif transaction.now >= memory.due_from:
             try:
                 memory.due_from = self.engine.next_due() or FAR

@@ -14,6 +14,7 @@ from .core.model import Agent, Outage, Resource, Rules
 from .core.settle import settle
 from .core.world import World
 from .engines import Engine, Key, Row, Wanted
+from .ids import new_stamp
 from .rows import Changes, add, change_leases, change_queue, change_refusals, change_trust, grouped
 
 _TENTHS = Decimal("0.1")
@@ -31,22 +32,32 @@ class Needs:
 
 @dataclass(slots=True)
 class Memory:
-    """Worlds kept from one transaction to the next, by the only writer of a database.
+    """Worlds kept from one transaction to the next.
 
-    `complete`: workspaces of which all that is waited for is here, so that a walk needs no database.
-    `due_from`: before this instant, time changes nothing that is stored. `sizes`: of each world, as last
-    counted, so that keeping count costs what was touched and not what is kept.
+    `alone`: nobody else writes this database. Where others do, a world is what is stored as long as the stamp
+    of its workspace, in `stamps`, is. `complete`: workspaces of which all that is waited for is here, so that
+    a walk needs no database. `due_from`: before this instant, time changes nothing that is stored. `sizes`:
+    of each world, as last counted, so that keeping count costs what was touched and not what is kept.
     """
 
     keeps: bool = False
+    alone: bool = False
     worlds: dict[str, World] = field(default_factory=dict)
+    stamps: dict[str, int] = field(default_factory=dict)
     complete: set[str] = field(default_factory=set)
     due_from: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
     size: int = 0
 
+    def compare(self, workspaces: Iterable[str], stamps: Mapping[str, int]) -> None:
+        """Forget those of these workspaces that others have changed; one without a stamp nobody ever has."""
+        for workspace in workspaces:
+            if self.stamps.get(workspace) != stamps.get(workspace):
+                self.drop(workspace)
+
     def drop(self, workspace: str) -> None:
         """Forget one workspace."""
+        self.stamps.pop(workspace, None)
         if self.worlds.pop(workspace, None) is not None:
             self.size -= self.sizes.pop(workspace, 0)
         self.complete.discard(workspace)
@@ -75,6 +86,8 @@ class Transaction:
         self._due: list[Key] = []
         self._outbox: list[Row] = []
         self._drained: list[Row] = []
+        self._stamp = new_stamp()
+        self.stamps: dict[str, int] = {}  # of the workspaces that are written
         self.next_due: int | None = None  # the earliest instant written at which time changes something
 
     # --- reading ---------------------------------------------------------------------------------
@@ -133,7 +146,7 @@ class Transaction:
         ]
         if not agents:
             return
-        if self._memory.keeps:
+        if self._memory.alone:
             contested = {workspace for workspace, _ in agents}
             keys = [(name, key) for name in contested for key in self._engine.contended_names(name)]
             complete |= contested
@@ -213,8 +226,10 @@ class Transaction:
                 agent = world.agents[did]
                 row = (int(agent.trust * 10), agent.releases, agent.expiries, agent.moved_by)
                 add(changes, "agent_update" if known else "agent_insert", (*row, workspace, did))
-            if world.active != self._active[workspace]:
-                add(changes, "tenant_put", (world.active, workspace))
+            stamped = self._engine.shared and (world.changed or world.changed_agents)
+            if stamped or world.active != self._active[workspace]:
+                add(changes, "tenant_put", (world.active, self._stamp, workspace))
+                self.stamps[workspace] = self._stamp
             change_trust(changes, workspace, world.events)
         return changes
 

@@ -187,7 +187,7 @@ class Protocol(HttpToolsProtocol):
                 return int(value)
         return SHORT_BODY + 1
 
-    # uvicorn makes a timer for each answer and cancels it with the next request; one for a connection will do.
+    # uvicorn makes a timer for each answer, for the next request to cancel; one for a connection will do.
 
     def on_response_complete(self) -> None:
         """Go on with what was asked meanwhile, or wait as long as an idle connection is kept."""

@@ -56,6 +56,10 @@ class Begun(NamedTuple):
     clock: int | None  # the database's clock in ms; None where the process has the clock
     last_pulse: int | None  # the latest good transaction of any process
     outages: list[Row]  # (since, until)
+    # Where others write too: the stamps of the workspaces that are locked, as far as they have one, and the
+    # earliest instant at which time changes anything.
+    stamps: Mapping[str, int] = {}
+    next_due: int | None = None
 
 
 class Wanted(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 import psycopg
 
+from ..ids import new_stamp
 from . import (
     GUARDED,
     WRITES,
@@ -91,16 +92,17 @@ class PostgresEngine:
     def begin(self, workspaces: Sequence[str]) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
         with _faults():
-            _, begun, outages = self._begin(
+            _, begun, outages, stamps = self._begin(
                 "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
                 (sql.LOCKS, [locks]),
                 (sql.BEGUN, ()),
                 (sql.OUTAGES, ()),
+                (sql.STAMPS, [list(workspaces)]),
             )
-        [(clock, pulse, isolation, durable)] = begun.rows
+        [(clock, pulse, next_due, isolation, durable)] = begun.rows
         if isolation != "read committed" or durable == "off":
             raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
-        return Begun(clock, pulse, outages.rows)
+        return Begun(clock, pulse, outages.rows, dict(stamps.rows), next_due)
 
     def load(self, want: Wanted, now: int) -> Loaded:
         statements: dict[str, Statement] = {
@@ -133,12 +135,8 @@ class PostgresEngine:
         return self._all(sql.AGENTS, [document(keys)]) if keys else []
 
     def reach(self, agents: Sequence[Key]) -> list[Key]:
-        return [
-            (workspace, name)
-            for workspace, name in self._all(
-                sql.REACH, [list(column) for column in zip(*agents, strict=True)]
-            )
-        ]
+        columns = [list(column) for column in zip(*agents, strict=True)]
+        return [(workspace, name) for workspace, name in self._all(sql.REACH, columns)]
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
         """As `Engine.write`; nothing is sent before `commit`, which is what a write is refused by."""
@@ -258,7 +256,7 @@ class PostgresEngine:
 
     def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
         keys = document([(workspace, name) for name in names])
-        rows = self._all(sql.PURGE, [keys, unused_since, workspace])
+        rows = self._all(sql.PURGE, [keys, unused_since, workspace, new_stamp()])
         return int(rows[0][0])
 
     def tenants_after(self, after: str, limit: int) -> list[str]:
@@ -269,6 +267,7 @@ class PostgresEngine:
         if self._all(sql.BUSY, [workspace, workspace])[0][0]:
             return 0
         with _faults():
+            self._ask((sql.STAMP, [new_stamp(), workspace]))
             gone = sum(
                 a.count for a in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
             )

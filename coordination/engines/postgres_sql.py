@@ -63,9 +63,11 @@ CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 LOCKS = "SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
 BEGUN = (
     f"SELECT {CLOCK}, (SELECT max(at) FROM lease_pulse),"
+    " (SELECT min(due_at) FROM lease_resource WHERE due_at IS NOT NULL),"
     " current_setting('transaction_isolation'), current_setting('synchronous_commit')"
 )
 OUTAGES = "SELECT since, until FROM lease_outage"
+STAMPS = "SELECT workspace, stamp FROM lease_tenant WHERE workspace = ANY(%s)"
 KEYS = rows("k", _RESOURCE_KEY)
 _HERE = "workspace = k.workspace AND resource = k.name"
 # MATERIALIZED: what is due is found by its time alone. Few rows are, and the planner takes them for many.
@@ -146,9 +148,9 @@ WRITE = {
         | {"delta": "int", "score": "int", "at": "bigint", "before": "text"},
     ),
     "tenant_put": (
-        "INSERT INTO lease_tenant (active, workspace, token_floor) SELECT active, workspace, 0"
-        f" FROM {rows('c', {'active': 'bigint', 'workspace': 'text'})}"
-        " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active"
+        "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) SELECT active, stamp, workspace, 0"
+        f" FROM {rows('c', {'active': 'bigint', 'stamp': 'bigint', 'workspace': 'text'})}"
+        " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active, stamp = excluded.stamp"
     ),
     "outbox_insert": (
         "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims)"
@@ -170,10 +172,10 @@ PURGE = f"""
 WITH gone AS (
   DELETE FROM lease_resource WHERE ctid = ANY(ARRAY(SELECT t.ctid FROM {_IDLE})) RETURNING last_token
 ), floor AS (
-  INSERT INTO lease_tenant (workspace, active, token_floor)
-  SELECT %s, 0, max(last_token) FROM gone HAVING count(*) > 0
+  INSERT INTO lease_tenant (workspace, stamp, active, token_floor)
+  SELECT %s, %s, 0, max(last_token) FROM gone HAVING count(*) > 0
   ON CONFLICT (workspace) DO UPDATE
-  SET token_floor = greatest(lease_tenant.token_floor, excluded.token_floor)
+  SET token_floor = greatest(lease_tenant.token_floor, excluded.token_floor), stamp = excluded.stamp
 )
 SELECT count(*) FROM gone
 """
@@ -190,4 +192,5 @@ FORGET_TENANT = [
     f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} WHERE workspace = %s LIMIT %s))"
     for table in OF_TENANT
 ]
+STAMP = "UPDATE lease_tenant SET stamp = %s WHERE workspace = %s"
 FORGET_FLOOR = "DELETE FROM lease_tenant WHERE workspace = %s"

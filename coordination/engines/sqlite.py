@@ -224,8 +224,9 @@ class SqliteEngine:
         if tokens:
             with _faults():
                 self._db.execute(
-                    "INSERT INTO lease_tenant (workspace, active, token_floor) VALUES (?, 0, ?) ON CONFLICT"
-                    " (workspace) DO UPDATE SET token_floor = max(token_floor, excluded.token_floor)",
+                    "INSERT INTO lease_tenant (workspace, active, token_floor, stamp) VALUES (?, 0, ?, 0)"
+                    " ON CONFLICT (workspace) DO UPDATE"
+                    " SET token_floor = max(token_floor, excluded.token_floor)",
                     (workspace, max(tokens)),
                 )
         return len(tokens)

@@ -38,8 +38,8 @@ WRITE = {
     " WHERE workspace = ? AND did = ?",
     "trust_insert": "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at, before)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)",
-    "tenant_put": "INSERT INTO lease_tenant (active, workspace, token_floor) VALUES (?, ?, 0)"
-    " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active",
+    "tenant_put": "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) VALUES (?, ?, ?, 0)"
+    " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active, stamp = excluded.stamp",
     "outbox_insert": "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES (?, ?, ?, ?)",
     "outbox_delete": "DELETE FROM lease_outbox WHERE receipt_id = ?",
 }

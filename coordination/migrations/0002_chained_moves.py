@@ -1,4 +1,5 @@
-"""An agent's moves of trust become a chain, and numbers of rows are no longer counted beside SQLite's tables."""
+"""An agent's moves of trust become a chain, numbers of rows are no longer counted beside SQLite's tables, and a
+workspace has a stamp that changes with it."""
 
 from django.db import migrations, models
 
@@ -21,6 +22,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField("agentrow", "moved_by", KeyField("movida por", max_length=64, null=True)),
         migrations.AddField("trustmoverow", "before", KeyField("antes movida por", max_length=64, null=True)),
+        migrations.AddField("tenantrow", "stamp", models.BigIntegerField("sello", default=0)),
         migrations.RunSQL(CHAIN, migrations.RunSQL.noop),
         migrations.RemoveIndex("trustmoverow", "trust_of_agent"),
         *(migrations.AlterField(model, "id", RowId(primary_key=True, serialize=False)) for model in NUMBERED),

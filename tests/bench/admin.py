@@ -49,11 +49,11 @@ def did(vendor: str, number: str) -> str:
     return f"'did:web:agents.example:' || printf('%033d', {number})"
 
 
-def name(vendor: str, beginning: str) -> str:
-    """A name for the number `i`, of the same length for all, rising as ids do."""
+def name(vendor: str, beginning: str, number: str = "i") -> str:
+    """A name for a number, of the same length for all, rising as ids do."""
     if vendor == "postgresql":
-        return f"'{beginning}' || lpad(i::text, 8, '0')"
-    return f"'{beginning}' || printf('%08d', i)"
+        return f"'{beginning}' || lpad(({number})::text, 8, '0')"
+    return f"'{beginning}' || printf('%08d', {number})"
 
 
 def fillings(vendor: str, sizes: Sizes, jws: str) -> Iterator[tuple[str, str]]:
@@ -79,8 +79,8 @@ def fillings(vendor: str, sizes: Sizes, jws: str) -> Iterator[tuple[str, str]]:
     )
     yield (
         "leases",
-        "INSERT INTO lease_tenant (workspace, active, token_floor)"
-        f" SELECT 'ws_of_' || i, 1, 0 FROM {numbers(vendor, held)}",
+        "INSERT INTO lease_tenant (workspace, active, token_floor, stamp)"
+        f" SELECT 'ws_of_' || i, 1, 0, 1 FROM {numbers(vendor, held)}",
     )
     for table, columns, values in (
         ("lease_wait", "since, asked_at", f"{START}, {START}"),
@@ -97,16 +97,18 @@ def fillings(vendor: str, sizes: Sizes, jws: str) -> Iterator[tuple[str, str]]:
     yield (
         "leases",
         (
-            "INSERT INTO lease_agent (workspace, did, score, releases, expiries)"
-            f" SELECT {WORKSPACE}, {agent}, 500, 0, 0 FROM {numbers(vendor, held)}"
+            "INSERT INTO lease_agent (workspace, did, score, releases, expiries, moved_by)"
+            f" SELECT {WORKSPACE}, {agent}, 500, 0, 0,"
+            f" CASE WHEN i < 1000 THEN {name(vendor, 'lse_old', f'{moves - 1000} + i')} END"
+            f" FROM {numbers(vendor, held)}"
         ),
     )
     yield (
         "leases",
         (
-            "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at)"
-            f" SELECT {WORKSPACE}, {did(vendor, 'i % 1000')}, {name(vendor, 'lse_old')}, 5, 500, {START} + i"
-            f" FROM {numbers(vendor, moves)}"
+            "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at, before)"
+            f" SELECT {WORKSPACE}, {did(vendor, 'i % 1000')}, {name(vendor, 'lse_old')}, 5, 500, {START} + i,"
+            f" {name(vendor, 'lse_old', 'i - 1000')} FROM {numbers(vendor, moves)}"
         ),
     )
     for first in range(1, sizes.receipts + 1, AT_ONCE):

@@ -97,7 +97,7 @@ class Door:
         publish: Callable[[str, list[Any]], None] | None = None,
     ) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
-        self.store = Store(engine, rules or Rules(), process, outage_after_ms, remember=not engine.shared)
+        self.store = Store(engine, rules or Rules(), process, outage_after_ms, remember=True)
         self.authority = Authority(self.store, publish or self._publish, wanted=lambda workspace: True)
         self.authority.start()
 

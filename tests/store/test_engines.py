@@ -57,13 +57,16 @@ class StoreEngine:
     """The store over one database, each script in a workspace of its own.
 
     `remember`: worlds are kept in memory between transactions. `forgetful`: everything is read anew after
-    every so many transactions, as after a restart.
+    every so many transactions, as after a restart. `stores`: how many take turns, each with its own memory.
     """
 
-    def __init__(self, engine: Engine, remember: bool = False, forgetful: int | None = None) -> None:
+    def __init__(
+        self, engine: Engine, remember: bool = False, forgetful: int | None = None, stores: int = 1
+    ) -> None:
         self.engine = engine
         self.remember = remember
         self.forgetful = forgetful
+        self.stores = stores
 
     def run(self, script: Script, batch: int = 1) -> Result:
         return self.run_together([script], batch)[0]
@@ -71,14 +74,18 @@ class StoreEngine:
     def run_together(self, scripts: Sequence[Script], batch: int) -> list[Result]:
         """What falls on one instant is one transaction, up to `batch` commands of each script in it."""
         rules = scripts[0].rules
-        store = Store(self.engine, rules, outage_after_ms=None, remember=self.remember)
+        stores = [
+            Store(self.engine, rules, outage_after_ms=None, remember=self.remember)
+            for _ in range(self.stores)
+        ]
         parts = {f"ws_{next(_workspaces)}": Part(script) for script in scripts}
         turns = sorted({turn for name, part in parts.items() for turn in part.turns(name, batch)})
         for number, turn in enumerate(turns, start=1):
+            store = stores[number % 5 % self.stores]  # two turns in a row as well as one
             if self.forgetful and number % self.forgetful == 0:
                 store.forget()
             self._take(store, parts, turn)
-        return [self._result(store, name, part) for name, part in parts.items()]
+        return [self._result(stores[0], name, part) for name, part in parts.items()]
 
     def _take(self, store: Store, parts: dict[str, Part], turn: Turn) -> None:
         asks = [
@@ -102,19 +109,21 @@ class StoreEngine:
 
 
 WAYS = {
-    "sqlite": ("sqlite_database", False, None),
-    "sqlite, remembering": ("sqlite_database", True, None),
-    "sqlite, remembering, restarted": ("sqlite_database", True, 3),
-    "postgresql": ("postgres_database", False, None),
+    "sqlite": ("sqlite_database", False, None, 1),
+    "sqlite, remembering": ("sqlite_database", True, None, 1),
+    "sqlite, remembering, restarted": ("sqlite_database", True, 3, 1),
+    "postgresql": ("postgres_database", False, None, 1),
+    "postgresql, remembering": ("postgres_database", True, None, 1),
+    "postgresql, three remembering": ("postgres_database", True, None, 3),
 }
 
 
 @pytest.fixture(params=WAYS)
 def engine(request: pytest.FixtureRequest) -> Iterator[StoreEngine]:
-    kind, remember, forgetful = WAYS[request.param]
+    kind, remember, forgetful, stores = WAYS[request.param]
     database: Database = request.getfixturevalue(kind)
     opened = database.engine()
-    yield StoreEngine(opened, remember, forgetful)
+    yield StoreEngine(opened, remember, forgetful, stores)
     opened.close()
 
 

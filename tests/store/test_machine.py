@@ -82,7 +82,12 @@ class StoreMachine(LeaseMachine):
 
 @pytest.mark.parametrize(
     ("kind", "remember", "examples"),
-    [("sqlite_database", False, 25), ("sqlite_database", True, 25), ("postgres_database", False, 8)],
+    [
+        ("sqlite_database", False, 25),
+        ("sqlite_database", True, 25),
+        ("postgres_database", False, 8),
+        ("postgres_database", True, 8),
+    ],
 )
 def test_the_store_goes_with_the_core(
     request: pytest.FixtureRequest, kind: str, remember: bool, examples: int

@@ -1,4 +1,4 @@
-"""What the only writer of a database remembers between transactions: no more than it may, and never amiss."""
+"""What is remembered between transactions: no more than may be, and never amiss, whoever else writes."""
 
 import gc
 from collections.abc import Iterator
@@ -7,29 +7,36 @@ import pytest
 
 from coordination.core.messages import Granted, Held, LimitReached
 from coordination.store import Store
-from tests.store.doors import Database, Door, SqliteDatabase, Time
+from tests.store.doors import START, Database, Door, PostgresDatabase, Time
 
 
 @pytest.fixture
-def door(sqlite_database: SqliteDatabase, time_: Time) -> Iterator[Door]:
-    door = Door(sqlite_database.engine())
+def door(database: Database, time_: Time) -> Iterator[Door]:
+    door = Door(database.engine())
     yield door
     door.stop()
+
+
+@pytest.fixture
+def doors(postgres_database: PostgresDatabase, time_: Time) -> Iterator[list[Door]]:
+    """Of two processes."""
+    doors = [Door(postgres_database.engine(), process=f"process {number}") for number in range(2)]
+    yield doors
+    for door in doors:
+        door.stop()
 
 
 def remembered(store: Store) -> int:
     return sum(1 + len(world.resources) + len(world.agents) for world in store._memory.worlds.values())
 
 
-async def test_a_workspace_met_before_its_first_lease_is_counted(
-    door: Door, sqlite_database: SqliteDatabase
-) -> None:
+async def test_a_workspace_met_before_its_first_lease_is_counted(door: Door, database: Database) -> None:
     await door.release("did:a", "lock:never")
     await door.acquire("did:a")
     await door.acquire("did:a", "lock:b")
-    assert sqlite_database.rows("SELECT workspace, active FROM lease_tenant") == [("ws_1", 2)]
+    assert database.rows("SELECT workspace, active FROM lease_tenant") == [("ws_1", 2)]
     await door.release("did:a")
-    assert sqlite_database.rows("SELECT workspace, active FROM lease_tenant") == [("ws_1", 1)]
+    assert database.rows("SELECT workspace, active FROM lease_tenant") == [("ws_1", 1)]
 
 
 async def test_the_limit_holds_when_everything_was_forgotten(door: Door) -> None:
@@ -97,3 +104,47 @@ async def test_nothing_grows_with_commands_or_workspaces(
     kept = [inside._inbox._lanes, inside._inbox._waiting, inside._owed, inside._jobs, inside._drained]
     assert [len(one) for one in kept] == [0] * 5
     door.stop()
+
+
+async def test_what_another_process_changes_is_read_anew(doors: list[Door]) -> None:
+    first, second = doors
+    one = await first.acquire("did:a")
+    assert isinstance(await second.acquire("did:b"), Held)
+    await first.release("did:a")
+    two = await second.acquire("did:b")
+    assert isinstance(await first.acquire("did:a"), Held)
+    await second.release("did:b")
+    three = await first.acquire("did:a")
+    assert [granted.lease.token for granted in (one, two, three)] == [1, 2, 3]
+    # Trust too: two releases, one in each process.
+    await first.release("did:a")
+    moved = await second.release("did:a") if isinstance(await second.acquire("did:a"), Granted) else None
+    assert str(moved.trust) == "51.5"
+
+
+async def test_what_another_process_forgets_is_not_remembered(doors: list[Door], time_: Time) -> None:
+    """A resource that was purged begins above its workspace's floor; a workspace that is gone is unknown."""
+    first, second = doors
+    for _ in range(3):
+        await first.acquire("did:a")
+        await first.release("did:a")
+    time_.passes(1_000)
+    assert await second.run_with(lambda store: store.purge("ws_1", ["lock:a"], START + 500)) == 1
+    assert (await first.acquire("did:a")).lease.token == 4
+    assert str((await first.release("did:a")).trust) == "52.0"
+    while await second.run_with(lambda store: store.forget_tenant("ws_1", 500)):
+        pass
+    assert (await first.acquire("did:a")).lease.token == 1
+    assert str((await first.release("did:a")).trust) == "50.5"
+
+
+async def test_what_has_run_out_is_seen_whoever_granted_it(doors: list[Door], time_: Time) -> None:
+    first, second = doors
+    await first.acquire("did:a", "lock:x")
+    await second.acquire("did:b", "lock:y")
+    await first.acquire("did:c", "lock:z")
+    time_.passes(30_000)
+    # One that first does not remember ran out: it is reclaimed with what first was asked.
+    assert isinstance(await first.acquire("did:c", "lock:y"), Granted)
+    assert isinstance(await second.acquire("did:b", "lock:x"), Granted)
+    assert str((await second.release("did:b", "lock:x")).trust) == "45.5"

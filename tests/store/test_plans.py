@@ -37,8 +37,8 @@ FILL = [
     f" {NUMBERS} SELECT {WORKSPACE}, 'did:' || i, 500, 0, 0 FROM n",
     "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at)"
     f" {NUMBERS} SELECT {WORKSPACE}, 'did:' || i, 'lse_old_' || i, 5, 500, {START} FROM n",
-    f"INSERT INTO lease_tenant (workspace, active, token_floor) {NUMBERS}"
-    " SELECT 'ws_of_' || i, 1, 0 FROM n UNION ALL SELECT 'ws_big', 12500, 0",
+    f"INSERT INTO lease_tenant (workspace, active, token_floor, stamp) {NUMBERS}"
+    " SELECT 'ws_of_' || i, 1, 0, 1 FROM n UNION ALL SELECT 'ws_big', 12500, 0, 1",
     f"INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) {NUMBERS}"
     " SELECT 'ws_big', 'rcp_' || i, 'kid', '{}' FROM n",
 ]

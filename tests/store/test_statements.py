@@ -11,9 +11,9 @@ from coordination.engines.postgres import PostgresEngine
 from tests.store.doors import Door, PostgresDatabase, Time
 
 MANY = 256
-# BEGIN, locks, clock and pulses, absences; resources, agents, tenants; leases, waits, refusals; the reach of
-# the agents and what is there; at most one for each of the named writes; pulse and COMMIT.
-AT_MOST = 4 + 3 + 3 + 2 + 3 + 16 + 2
+# BEGIN, locks, clock and pulses, absences, stamps; resources, agents, tenants; leases, waits, refusals; the
+# reach of the agents and what is there; at most one for each of the named writes; pulse and COMMIT.
+AT_MOST = 5 + 3 + 3 + 2 + 3 + 16 + 2
 
 
 @pytest.fixture
@@ -31,6 +31,18 @@ async def test_statements_do_not_grow_with_the_batch(door: Door, time_: Time, ki
         took[many] = await count(door, kind == "expire", *asking)
     print(f"{kind}: {took[1]} statements for one command, {took[MANY]} for {MANY}")
     assert took[MANY] <= (AT_MOST if kind == "mixed" else took[1] + 3)
+
+
+async def test_what_is_remembered_is_not_read_again(door: Door) -> None:
+    """A resource that was used before: BEGIN, locks, clock, absences, stamps; what is written; COMMIT."""
+    written = {
+        "acquire": ("resource", "lease", "workspace", "outbox"),
+        "release": ("resource", "lease", "agent", "trust", "workspace", "outbox"),
+    }
+    for _ in range(3):
+        took = {"acquire": await count(door, False, door.acquire("did:a"))}
+        took["release"] = await count(door, False, door.release("did:a"))
+    assert took == {verb: 5 + len(written[verb]) + 1 for verb in written}
 
 
 async def count(door: Door, late: bool, *asking: Any) -> int:
