@@ -9,13 +9,14 @@ from intramedial.receipts import receipt as receipts
 
 from .core.messages import Acquire, Command, Granted, Outcome
 from .core.model import Mode
+from .core.value import value
 
 
 class Unavailable(Exception):
     """The authority could not decide, or does not know whether it did: there is no lease. Ask again."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ask:
     """A command and who asks. `auth`: how the caller is known, for the receipt; `digest`: Content-Digest of
     the request's body, `sha-256=:…:`; `active_limit`: resources the workspace may hold or wait for."""
@@ -58,7 +59,7 @@ class Pending:
         return self.ask.workspace
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Owed:
     """A lease that its agent was not told of, as it was granted: renewed since, it has been told of."""
 

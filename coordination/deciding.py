@@ -4,7 +4,6 @@ Whatever the shell, an answer has the same fields, and what cannot be answered i
 """
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -13,6 +12,7 @@ from django.conf import settings
 from coordination import authority
 from coordination.authority import Ask, StorageFault
 from coordination.core.messages import Acquire, LimitReached, Outcome, Release, Withdraw, Withdrawn
+from coordination.core.value import value
 from intramedial.identity.principal import Principal
 from intramedial.problems import Problem
 
@@ -20,7 +20,7 @@ Command = Acquire | Release | Withdraw
 """What a caller can ask the authority to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decided:
     """An outcome, and the whole body that answers with it, receipt included."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
+
+from .value import value
 
 if TYPE_CHECKING:
     from .model import Lease, Mode
@@ -23,7 +24,7 @@ class Reason(StrEnum):
 # --- commands -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Acquire:
     """Ask for `resource` (a base name) in `mode`. `lease_id` is the id to give to a new lease; the caller
     draws it, since the core has no randomness. `queue=False`: refuse rather than admit to the queue."""
@@ -35,14 +36,14 @@ class Acquire:
     queue: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Release:
     resource: str
     agent: str
     lease_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Withdraw:
     """Leave the queue of `resource`, and its list of deadlocks."""
 
@@ -50,7 +51,7 @@ class Withdraw:
     agent: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GiveBack:
     """End a lease without a trust move: it was never told to its agent, or an operator ends it.
 
@@ -69,14 +70,14 @@ Command = Acquire | Release | Withdraw | GiveBack
 # --- outcomes -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Granted:
     resource: str
     lease: Lease
     renewed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Held:
     """Refused, `lease_held`. `holders` is empty under offer, when `holder` is the first agent offered to.
     `position` (from 1) and `kept_until` are None for a caller that is not queued."""
@@ -99,7 +100,7 @@ class Step(NamedTuple):
     waits_for: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Deadlock:
     """Refused, `deadlock`: `cycle` starts with the caller; `holder` is its second agent."""
 
@@ -109,14 +110,14 @@ class Deadlock:
     reason: Reason = Reason.DEADLOCK
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LimitReached:
     """Refused: the workspace holds or waits for as many resources as it may at once."""
 
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Released:
     lease_id: str
     resource: str
@@ -125,7 +126,7 @@ class Released:
     delta: Decimal
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NotReleased:
     """Refused, `stale_lease` or `not_held`; `holder` is another agent that holds it, if one does."""
 
@@ -133,7 +134,7 @@ class NotReleased:
     holder: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Withdrawn:
     withdrawn: bool
 
@@ -158,7 +159,7 @@ class Kind(StrEnum):
     DEADLOCK = "deadlock"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TrustMove:
     """How far an agent's score really moved, and where it stands now. `before`: the lease whose end moved it
     the time before."""
@@ -168,7 +169,7 @@ class TrustMove:
     before: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Event:
     """`lease` for granted, renewed, released, expired; `mode` for queued, `until` for queued and offered;
     `deadlock` for deadlock; `trust` where a score moved; `outage` on an expiry that cost nothing because the

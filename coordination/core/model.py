@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+
+from .value import value
 
 
 class Mode(StrEnum):
@@ -21,7 +22,7 @@ class Mode(StrEnum):
         return self is Mode.EXCLUSIVE or other is Mode.SHARED
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rules:
     """The constants of the authority; durations in milliseconds, trust in exact decimals with one place."""
 
@@ -40,7 +41,7 @@ class Rules:
         return min(self.stampede_cap_ms, self.stampede_base_ms << min(ahead, 62))
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Lease:
     lease_id: str
     agent: str
@@ -50,7 +51,7 @@ class Lease:
     expires_at: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Wait:
     """A place in a queue. `asked_at` is when its agent last asked; `offered_at` when its offer began."""
 
@@ -67,7 +68,7 @@ class Wait:
         return self.asked_at + rules.wait_ttl_ms
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refusal:
     """A deadlock refusal, remembered for the list of deadlocks. It adds no edge to the graph."""
 
@@ -77,7 +78,7 @@ class Refusal:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Resource:
     """One resource: its token counter, its holders in grant order, its queue in order, its refusals."""
 
@@ -114,7 +115,7 @@ class Resource:
         return min(ends)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Agent:
     """What conduct has made of an agent. Known once it has acquired or waited. `moved_by`: the lease whose
     end moved its trust last."""
@@ -126,7 +127,7 @@ class Agent:
     moved_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Outage:
     """A time when no process of the authority ran: after `since`, up to and including `until`."""
 

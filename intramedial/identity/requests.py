@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen: one is made for each request, which would take several times as long
 class RequestParts:
     """A request as it came over the wire.
 
