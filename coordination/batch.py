@@ -20,6 +20,8 @@ from .store import Needs, Store, Transaction
 
 logger = logging.getLogger(__name__)
 
+RECORDED = (Granted, Released, Deadlock)  # what the ledger gets; other refusals change nothing
+
 
 @dataclass(slots=True)
 class Batch:
@@ -128,7 +130,7 @@ class Batch:
             digest=ask.digest,
             result_json=body,
         )
-        if isinstance(outcome, Granted | Released | Deadlock):
+        if isinstance(outcome, RECORDED):
             self._record(transaction, ask.workspace, receipt_id, claims)
         return Answer(outcome, body, claims, receipt_id, self._kid, self._is_first(outcome))
 

@@ -1,4 +1,15 @@
-"""The store remembers: rows ↔ core values, and the only writer of leases, waits and trust."""
+"""The store remembers: rows ↔ core values, and the only writer of leases, waits and trust.
+
+What is kept in memory
+----------------------
+A world that was loaded stays from one transaction to the next, so that a resource in use is written and not
+read. On SQLite nobody else writes: what is remembered is what is stored. On PostgreSQL other processes do.
+There, each transaction gives every workspace that it changes another stamp, a random number, under the
+workspace's lock; the next one reads the stamp when it has that lock, and forgets a world that was left under
+another. So does whoever purges. What time changes needs no stamp: the earliest instant at which anything runs
+out is read with each transaction, and what has run out in its workspaces is loaded, remembered or not.
+Whatever fails, all is forgotten.
+"""
 
 from __future__ import annotations
 
