@@ -52,6 +52,9 @@ class ServerProcess:
             "INTRAMEDIAL_DATA_DIR": str(data_dir),
         }
         self.process: subprocess.Popen[bytes] | None = None
+        self.beside: subprocess.Popen[str] | None = (
+            None  # works on the same data; ends when the server is killed
+        )
 
     @property
     def secrets(self) -> dict[str, Any]:
@@ -101,6 +104,8 @@ class ServerProcess:
 
     def kill(self) -> None:
         """`kill -9`, by process id."""
+        if self.beside is not None:
+            self.beside.communicate(timeout=READY_S)  # it ends with its input
         if self.process is not None:
             self.process.kill()
             self.process.wait(READY_S)

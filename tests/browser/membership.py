@@ -1,6 +1,7 @@
 """Members of workspaces of a served product, whose databases are its own: made by a process beside it.
 
-python -m tests.browser.membership {"role": …} | {"remove": user} | {"log_out": session}
+`python -m tests.browser.membership URL` reads lines, {"role": …} | {"remove": user} | {"log_out": session},
+and answers each with one.
 """
 
 import json
@@ -14,24 +15,26 @@ from tests.server import ROOT, ServerProcess
 
 def asked(server: ServerProcess, **what: Any) -> dict[str, Any]:
     """Ask for something beside `server`: `role` makes a workspace with a key and a member."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.browser.membership", json.dumps(what), server.url],
-        cwd=ROOT,
-        env={**os.environ, **server.env, "DJANGO_SETTINGS_MODULE": "intramedial.settings"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
+    if server.beside is None:
+        server.beside = subprocess.Popen(
+            [sys.executable, "-m", "tests.browser.membership", server.url],
+            cwd=ROOT,
+            env={**os.environ, **server.env, "DJANGO_SETTINGS_MODULE": "intramedial.settings"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    stdin, stdout = server.beside.stdin, server.beside.stdout
+    assert stdin is not None and stdout is not None
+    print(json.dumps(what), file=stdin, flush=True)
+    line = stdout.readline()
+    assert line, "the process beside the server has ended; what it said is above"
+    answer: dict[str, Any] = json.loads(line)
     return answer
 
 
-def main(what: dict[str, Any], url: str) -> dict[str, Any]:
+def done(what: dict[str, Any], url: str) -> dict[str, Any]:
     """Do it; what came of it."""
-    import django
-
-    django.setup()
     from django.contrib.sessions.models import Session
 
     from intramedial.workspaces import provision
@@ -52,5 +55,17 @@ def main(what: dict[str, Any], url: str) -> dict[str, Any]:
     }
 
 
+def main(url: str) -> None:
+    """Until there is nothing more to do."""
+    import django
+
+    django.setup()
+    from django.db import connections
+
+    for line in sys.stdin:
+        print(json.dumps(done(json.loads(line), url)), flush=True)
+        connections.close_all()  # the server's databases are left alone meanwhile
+
+
 if __name__ == "__main__":
-    print(json.dumps(main(json.loads(sys.argv[1]), sys.argv[2])))
+    main(sys.argv[1])
