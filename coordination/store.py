@@ -6,8 +6,8 @@ A world that was loaded stays from one transaction to the next, so that a resour
 read. On SQLite nobody else writes: what is remembered is what is stored. On PostgreSQL other processes do.
 There, each transaction gives every workspace that it changes another stamp, a random number, under the
 workspace's lock; the next one reads the stamp when it has that lock, and forgets a world that was left under
-another. So does whoever purges. What time changes needs no stamp: the earliest instant at which anything runs
-out is read with each transaction, and what has run out in its workspaces is loaded, remembered or not.
+another. So does whoever purges. What time changes needs no stamp: each transaction sees whether anything has
+run out, and if so loads what has in its workspaces, remembered or not.
 Whatever fails, all is forgotten.
 """
 
@@ -64,13 +64,13 @@ class Store:
         """
         engine = self.engine
         try:
-            begun = engine.begin(sorted(needs))
+            begun = engine.begin(sorted(needs), None if clock is None else clock())
             now = _now(begun, clock)
             outages = tuple(Outage(since, until) for since, until in begun.outages)
             outages += self._outage(begun.last_pulse, now, outages)
             if engine.shared:
                 self._memory.compare(needs, begun.stamps)
-                self._memory.due_from = FAR if begun.next_due is None else begun.next_due
+                self._memory.due_from = begun.due_from
             transaction = Transaction(engine, self.rules, now, outages, self._memory)
             transaction.load(needs)
             yield transaction

@@ -56,10 +56,10 @@ class Begun(NamedTuple):
     clock: int | None  # the database's clock in ms; None where the process has the clock
     last_pulse: int | None  # the latest good transaction of any process
     outages: list[Row]  # (since, until)
-    # Where others write too: the stamps of the workspaces that are locked, as far as they have one, and the
-    # earliest instant at which time changes anything.
+    # Where others write too: the stamps of the workspaces that are locked, as far as they have one, and an
+    # instant before which time changes nothing.
     stamps: Mapping[str, int] = {}
-    next_due: int | None = None
+    due_from: int = 0
 
 
 class Wanted(NamedTuple):
@@ -91,8 +91,9 @@ class Engine(Protocol):
 
     shared: bool
 
-    def begin(self, workspaces: Sequence[str]) -> Begun:
-        """Start a transaction that holds the lock of each workspace until its end."""
+    def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
+        """Start a transaction that holds the lock of each workspace until its end. `horizon`: up to when to
+        look for what is due; by default until now, by the database's clock."""
 
     def load(self, want: "Wanted", now: int) -> "Loaded":
         """The resources asked for, together with those that time has changed at `now` in the workspaces

@@ -89,20 +89,21 @@ class PostgresEngine:
         with _faults():
             return self._ask((query, params))[0].rows
 
-    def begin(self, workspaces: Sequence[str]) -> Begun:
+    def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
         with _faults():
             _, begun, outages, stamps = self._begin(
                 "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
                 (sql.LOCKS, [locks]),
-                (sql.BEGUN, ()),
+                (sql.BEGUN, [horizon]),
                 (sql.OUTAGES, ()),
                 (sql.STAMPS, [list(workspaces)]),
             )
-        [(clock, pulse, next_due, isolation, durable)] = begun.rows
+        [(clock, pulse, due, isolation, durable)] = begun.rows
         if isolation != "read committed" or durable == "off":
             raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
-        return Begun(clock, pulse, outages.rows, dict(stamps.rows), next_due)
+        due_from = (clock if horizon is None else horizon) + 1 if due is None else due
+        return Begun(clock, pulse, outages.rows, dict(stamps.rows), due_from)
 
     def load(self, want: Wanted, now: int) -> Loaded:
         statements: dict[str, Statement] = {

@@ -61,10 +61,12 @@ _AGENT_KEY = {"workspace": "text", "did": "text"}
 
 CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 LOCKS = "SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
+# Not the first of all that will be due: in the index, all that was renewed or released would be before it.
 BEGUN = (
-    f"SELECT {CLOCK}, (SELECT max(at) FROM lease_pulse),"
-    " (SELECT min(due_at) FROM lease_resource WHERE due_at IS NOT NULL),"
-    " current_setting('transaction_isolation'), current_setting('synchronous_commit')"
+    f"WITH now AS MATERIALIZED (SELECT {CLOCK} AS at)"
+    " SELECT at, (SELECT max(at) FROM lease_pulse), (SELECT min(due_at) FROM lease_resource"
+    " WHERE due_at <= (SELECT coalesce(%s::bigint, at) FROM now)),"
+    " current_setting('transaction_isolation'), current_setting('synchronous_commit') FROM now"
 )
 OUTAGES = "SELECT since, until FROM lease_outage"
 STAMPS = "SELECT workspace, stamp FROM lease_tenant WHERE workspace = ANY(%s)"

@@ -87,7 +87,7 @@ class SqliteEngine:
         with _faults():
             return [row for key in keys for row in execute(query, key)]
 
-    def begin(self, workspaces: Sequence[str]) -> Begun:
+    def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
         with _faults():
             self._db.execute("BEGIN IMMEDIATE")
             (pulse,) = self._db.execute("SELECT max(at) FROM lease_pulse").fetchone()

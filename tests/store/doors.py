@@ -188,9 +188,9 @@ class Faulty:
 
             raise (InDoubt if stage in ("commit", "answer") else StorageFault)(f"planted in {stage}")
 
-    def begin(self, workspaces: Sequence[str]) -> Any:
+    def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Any:
         self._stage("begin")
-        return self.engine.begin(workspaces)
+        return self.engine.begin(workspaces, horizon)
 
     def load(self, want: Any, now: int) -> Any:
         self._stage("load")
