@@ -1,0 +1,40 @@
+"""How many pages a batch writes on SQLite: each is copied, summed, written, and written again later."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from coordination.store import Store
+from tests.store.doors import Door, SqliteDatabase, Time
+
+MANY = 16
+AGENTS = 480  # of which the others make the indexes wide
+AT_MOST = {"acquire": 24, "release": 38}  # 19 to 21 and 28 to 36 when this was written
+
+
+@pytest.fixture
+def door(sqlite_database: SqliteDatabase, time_: Time) -> Iterator[Door]:
+    door = Door(sqlite_database.engine())
+    yield door
+    door.stop()
+
+
+async def test_pages_do_not_follow_from_who_asks(door: Door) -> None:
+    """Agents and resources met at random in large tables are a page each, and their histories none."""
+    for _ in range(3):
+        for verb in (door.acquire, door.release):
+            await door.together(*(verb(f"did:{number:03}", f"lock:{number:03}") for number in range(AGENTS)))
+    for some in range(3):
+        chosen = [f"{number:03}" for number in range(some, AGENTS, AGENTS // MANY)]
+        for name, verb in (("acquire", door.acquire), ("release", door.release)):
+            await door.run_with(lambda store: frames(store, "TRUNCATE"))
+            await door.together(*(verb(f"did:{number}", f"lock:{number}") for number in chosen))
+            written = await door.run_with(lambda store: frames(store, "PASSIVE"))
+            print(f"{name} of {MANY}: {written} pages")
+            assert 0 < written <= AT_MOST[name]
+
+
+def frames(store: Store, way: str) -> int:
+    """Pages in the write-ahead log, before which it is emptied if `way` says so."""
+    (_, log, _) = store.engine._db.execute(f"PRAGMA wal_checkpoint({way})").fetchone()
+    return int(log)
