@@ -4,11 +4,13 @@ Ids that rise with time are neighbours in an index: with random ones each insert
 own, and the authority would slow down as its history grows. The time is no secret: the answer tells it.
 """
 
+import os
 import time
 from random import Random
 
 # Unique is enough, and drawing one must not wait for the system. Seeded by it, for each process anew.
 _random = Random()  # noqa: S311
+os.register_at_fork(after_in_child=_random.seed)
 
 
 def new_lease_id() -> str:

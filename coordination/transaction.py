@@ -50,10 +50,14 @@ class Memory:
     size: int = 0
 
     def compare(self, workspaces: Iterable[str], stamps: Mapping[str, int]) -> None:
-        """Forget those of these workspaces that others have changed; one without a stamp nobody ever has."""
+        """Forget those of these workspaces that others have changed. One without a stamp may never have been
+        changed, or be no more: of that, nothing is taken for known."""
         for workspace in workspaces:
-            if self.stamps.get(workspace) != stamps.get(workspace):
+            stamp = stamps.get(workspace)
+            if stamp is None or self.stamps.get(workspace) != stamp:
                 self.drop(workspace)
+            if stamp is not None:
+                self.stamps[workspace] = stamp
 
     def drop(self, workspace: str) -> None:
         """Forget one workspace."""

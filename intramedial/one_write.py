@@ -45,11 +45,8 @@ class OneWrite:
 
     def write_now(self, data: bytes) -> None:
         """Write what is held, and this, now."""
-        if self._held:
-            self._held.append(data)
-            self.flush()
-        else:
-            self._transport.write(data)
+        self._held.append(data)
+        self.flush()
 
     def write(self, data: bytes) -> None:
         """Write it when this turn of the loop ends, or when there is much."""
@@ -63,10 +60,12 @@ class OneWrite:
     def flush(self) -> None:
         """Write what is held."""
         if self._held:
-            data = b"".join(self._held)
+            data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
             self._held.clear()
             self._size = 0
-            self._transport.write(data)
+            # Whose client went away is closed before anybody is told.
+            if not self._transport.is_closing():
+                self._transport.write(data)
 
     def close(self) -> None:
         """Write what is held, then close."""
@@ -133,6 +132,7 @@ class Protocol(HttpToolsProtocol):
 
     _arriving: list[bytes] | None = None  # the body of a short request, as far as it is there
     _idle_since: float | None = None  # by the loop's clock; None while something is asked or answered
+    _ending = False  # the server ends: what is arriving is the last that is answered
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """See asyncio.Protocol."""
@@ -161,7 +161,8 @@ class Protocol(HttpToolsProtocol):
         self.scope["method"] = "POST"
         self.scope["extensions"] = _EXTENSIONS
         self.scope["path"], self.scope["raw_path"], self.scope["query_string"] = _target(self.url)
-        before, self.cycle = self.cycle, Whole(self, self.scope, body, self.parser.should_keep_alive())
+        keep_alive = self.parser.should_keep_alive() and not self._ending
+        before, self.cycle = self.cycle, Whole(self, self.scope, body, keep_alive)
         if before is None or before.response_complete:
             self._start_asgi_task(self.cycle, self.app)
         else:
@@ -198,6 +199,8 @@ class Protocol(HttpToolsProtocol):
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
             return
+        if self._arriving is not None:
+            return
         self._idle_since = self.loop.time()
         if self.timeout_keep_alive_task is None:
             self._look_again_in(self.timeout_keep_alive)
@@ -225,6 +228,13 @@ class Protocol(HttpToolsProtocol):
         if self.timeout_keep_alive_task is not None:
             self.timeout_keep_alive_task.cancel()
             self.timeout_keep_alive_task = None
+
+    def shutdown(self) -> None:
+        """The server ends: close the connection, after the answer to what is asked or still arriving."""
+        if self._arriving is not None and (self.cycle is None or self.cycle.response_complete):
+            self._ending = True
+        else:
+            super().shutdown()
 
     def handle_websocket_upgrade(self) -> None:
         """Leave the connection to the protocol of live sockets."""

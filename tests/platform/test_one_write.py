@@ -2,16 +2,21 @@
 
 import asyncio
 import json
+import signal
 import socket
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from intramedial.calls import JSON, Reply
-from intramedial.one_write import HELD, WHOLE, OneWrite
+from intramedial.one_write import HELD, WHOLE, OneWrite, Protocol
 from intramedial.serving import serve
 from tests.server import ServerProcess
+
+HEARD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
 class Transport:
@@ -28,6 +33,9 @@ class Transport:
 
     def is_closing(self) -> bool:
         return "close" in self.told
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
 
 
 async def test_what_is_said_in_one_turn_is_written_at_once() -> None:
@@ -69,6 +77,62 @@ async def test_another_protocol_gets_the_transport_itself() -> None:
     transport.write(b"101")
     assert transport.own() is own
     assert own.told == [b"101"]
+
+
+async def test_nothing_is_written_to_who_went_away() -> None:
+    own = Transport()
+    transport = OneWrite(own, asyncio.get_running_loop())
+    transport.write(b"held")
+    own.close()
+    transport.write_now(b"now")
+    transport.write(b"later")
+    await asyncio.sleep(0)
+    assert own.told == ["close"]
+
+
+async def _ok(scope: Any, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": WHOLE, "status": 200, "head": b"content-length: 2\r\n", "body": b"ok"})
+
+
+async def test_only_an_idle_connection_is_closed() -> None:
+    """Not one that waits for the rest of a request: uvicorn's own would not be."""
+    own = Transport()
+    config = uvicorn.Config(_ok, log_config=None, timeout_keep_alive=0)
+    config.load()
+    protocol = Protocol(config, ServerState(), {})
+    protocol.connection_made(own)
+    request = b"POST /api/v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
+    protocol.data_received(request + request[:-1])
+    await asyncio.sleep(0)
+    protocol.timeout_keep_alive_handler()
+    assert own.told == [HEARD]
+    protocol.data_received(request[-1:])
+    protocol.timeout_keep_alive_handler()
+    await asyncio.sleep(0)
+    assert own.told == [HEARD, HEARD]
+    protocol.timeout_keep_alive_handler()
+    assert own.told == [HEARD, HEARD, "close"]
+    protocol.connection_lost(None)
+
+
+def test_what_arrives_when_the_server_ends_is_answered(
+    live_server_process: Callable[..., ServerProcess],
+) -> None:
+    server = live_server_process()
+    assert server.process is not None
+    request = _lease(server, "lease")
+    with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
+        connection.sendall(request[:-5])
+        assert server.ready()  # it has read what was sent before
+        server.process.terminate()
+        with pytest.raises(OSError):
+            while True:
+                socket.create_connection(("127.0.0.1", server.port), 1).close()
+        connection.sendall(request[-5:])
+        assert _hear(connection, 1)[0][0] == 200
+        assert connection.recv(1) == b""
+    assert server.process.wait(20) in (0, -signal.SIGTERM)
 
 
 def test_requests_sent_together_are_answered_in_order(

@@ -38,7 +38,7 @@ def work(url: str, number: int, together: Barrier, pipe: Connection) -> None:
     from coordination.store import Needs, Store
 
     engine = PostgresEngine(conninfo_to_dict(url))
-    store = Store(engine, Rules(), f"process-{number}", outage_after_ms=None)
+    store = Store(engine, Rules(), f"process-{number}", outage_after_ms=None, remember=True)
     numbers = count()
     while (asks := pipe.recv()) is not None:
         heard = []

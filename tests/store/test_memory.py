@@ -138,6 +138,19 @@ async def test_what_another_process_forgets_is_not_remembered(doors: list[Door],
     assert str((await first.release("did:a")).trust) == "50.5"
 
 
+async def test_what_was_only_looked_at_is_forgotten_with_its_workspace(doors: list[Door]) -> None:
+    """A refusal leaves no stamp, nor does a workspace that is gone: that they are alike says nothing."""
+    first, second = doors
+    for _ in range(3):
+        await second.acquire("did:a")
+        await second.release("did:a")
+    await first.release("did:a")
+    while await second.run_with(lambda store: store.forget_tenant("ws_1", 500)):
+        pass
+    assert (await first.acquire("did:a")).lease.token == 1
+    assert str((await first.release("did:a")).trust) == "50.5"
+
+
 async def test_what_has_run_out_is_seen_whoever_granted_it(doors: list[Door], time_: Time) -> None:
     first, second = doors
     await first.acquire("did:a", "lock:x")
