@@ -42,8 +42,8 @@ def _table(options: argparse.Namespace) -> None:
     rows = [
         row for row in ROWS if row.key.startswith(options.only or "") and (row.quick or not options.quick)
     ]
-    rounds = options.rounds or (1 if options.quick else 3)
-    seconds = options.seconds or (1.5 if options.quick else 6.0)
+    rounds = options.rounds or (1 if options.quick else 7)
+    seconds = options.seconds or (1.5 if options.quick else 2.0)
     timing = Timing(warm_up_s=seconds / 3, measure_s=seconds)
     with Lab() as lab:
         measured = take_turns(lab, rows, rounds, timing)

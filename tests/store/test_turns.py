@@ -1,0 +1,140 @@
+"""Three processes on one PostgreSQL take turns at random, with faults, purges and workspaces that are
+forgotten: what one remembers is at every step what it would read.
+
+`TURNS=100000 pytest tests/store/test_turns.py` makes that many steps, `SEED=7` begins at that one; both are
+printed.
+"""
+
+import os
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from coordination.core.decide import decide
+from coordination.core.messages import Acquire, Command, GiveBack, Release, Withdraw
+from coordination.core.model import Mode, Rules
+from coordination.engines import StorageFault
+from coordination.store import Needs, Store
+from coordination.transaction import Memory, Transaction
+from tests.scripts.language import plain
+from tests.store.doors import START, Faulty, PostgresDatabase
+
+TURNS = int(os.environ.get("TURNS", "600"))
+SEED = int(os.environ.get("SEED", "1"))
+WORKSPACES, NAMES, DIDS = ("ws_1", "ws_2"), ("lock:a", "lock:b", "doc:c"), ("did:a", "did:b", "did:c")
+STAGES = ("begin", "load", "members", "write", "commit", "answer")
+RULES = Rules(lease_ttl_ms=2_000, offer_ms=900, wait_ttl_ms=2_500, queue_limit=2)
+WAITS_MS = (0, 0, 0, 1, 10, 900, 2_000, 5_000)
+
+Ask = tuple[str, Command]
+
+
+class Turns:
+    """The dice, the time, and the processes."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self.dice = random.Random(SEED)
+        self.now = START
+        self.leases: list[tuple[str, str, str]] = []  # workspace, resource, id
+        self.engines = [Faulty(database.engine()) for _ in range(3)]
+        self.stores = [
+            Store(engine, RULES, f"process {number}", outage_after_ms=None, remember=True)
+            for number, engine in enumerate(self.engines)
+        ]
+        self.done: Counter[str] = Counter()
+
+    def turn(self) -> None:
+        """One process does one thing, which may fail at any stage."""
+        self.now += self.dice.choice(WAITS_MS)
+        number = self.dice.randrange(len(self.stores))
+        store, engine = self.stores[number], self.engines[number]
+        engine.failing = self.dice.choice(STAGES) if self.dice.random() < 0.05 else ""
+        workspace, chance = self.dice.choice(WORKSPACES), self.dice.random()
+        try:
+            if chance < 0.85:
+                self.decide(store, [self.ask() for _ in range(self.dice.choice((0, 1, 1, 2, 5)))])
+            elif chance < 0.95:
+                self.done["purged"] += store.purge(
+                    workspace, NAMES[:2], self.now - self.dice.choice((0, 5_000))
+                )
+            else:
+                self.done["forgotten"] += store.forget_tenant(workspace, self.dice.choice((1, 500)))
+        except StorageFault:
+            self.done["failed"] += 1
+
+    def ask(self) -> Ask:
+        workspace, name, did = (self.dice.choice(of) for of in (WORKSPACES, NAMES, DIDS))
+        chance = self.dice.random()
+        if chance < 0.6:
+            lease_id = f"lse_{SEED}_{len(self.leases)}"
+            self.leases.append((workspace, name, lease_id))
+            mode = self.dice.choice((Mode.EXCLUSIVE, Mode.EXCLUSIVE, Mode.SHARED))
+            return workspace, Acquire(name, mode, did, lease_id, queue=self.dice.random() < 0.8)
+        if chance < 0.85 or not self.leases:
+            return workspace, Release(name, did)
+        if chance < 0.93:
+            return workspace, Withdraw(name, did)
+        workspace, name, lease_id = self.dice.choice(self.leases[-20:])
+        return workspace, GiveBack(name, lease_id)
+
+    def decide(self, store: Store, asks: list[Ask]) -> None:
+        needs = {workspace: Needs() for workspace in self.dice.sample(WORKSPACES, self.dice.randrange(2))}
+        for workspace, command in asks:
+            need = needs.setdefault(workspace, Needs())
+            need.resources.add(command.resource)
+            if not isinstance(command, GiveBack):
+                need.agents.add(command.agent)
+            if isinstance(command, Acquire):
+                need.asking.setdefault(command.resource, set()).add(command.agent)
+        with store.transaction(needs, lambda: self.now) as transaction:
+            anew = read_anew(transaction, needs)
+            same(transaction, anew)
+            for workspace, command in asks:
+                outcome = decide(transaction.worlds[workspace], command, self.now)
+                assert plain(outcome) == plain(decide(anew.worlds[workspace], command, self.now))
+                self.done[type(outcome).__name__] += 1
+
+
+def read_anew(transaction: Transaction, needs: dict[str, Needs]) -> Transaction:
+    """The same worlds by the same locks, with nothing remembered."""
+    wanted = {
+        workspace: Needs(
+            need.resources | transaction.worlds[workspace].resources.keys(),
+            need.agents | transaction.worlds[workspace].agents.keys(),
+            need.asking,
+        )
+        for workspace, need in needs.items()
+    }
+    anew = Transaction(
+        transaction._engine, transaction.rules, transaction.now, transaction._outages, Memory()
+    )
+    anew.load(wanted)
+    return anew
+
+
+def same(transaction: Transaction, anew: Transaction) -> None:
+    for workspace, world in transaction.worlds.items():
+        stored = anew.worlds[workspace]
+        assert {name: stored.resources.get(name) for name in world.resources} == world.resources
+        assert {did: stored.agents.get(did) for did in world.agents} == world.agents
+        assert (stored.active, stored.token_floor) == (world.active, world.token_floor)
+        assert list(map(plain, stored.events)) == list(map(plain, world.events))
+
+
+@pytest.fixture
+def turns(postgres_database: PostgresDatabase) -> Iterator[Turns]:
+    made = Turns(postgres_database)
+    yield made
+    for engine in made.engines:
+        engine.failing = ""
+        engine.engine.close()
+
+
+def test_what_is_remembered_is_what_is_stored(turns: Turns) -> None:
+    for number in range(TURNS):
+        print(f"SEED={SEED} turn {number}")
+        turns.turn()
+    print(dict(turns.done))
+    assert {"Granted", "Held", "Released", "purged", "forgotten", "failed"} <= turns.done.keys()
