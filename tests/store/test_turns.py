@@ -8,7 +8,7 @@ printed.
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -54,13 +54,17 @@ class Turns:
         workspace, chance = self.dice.choice(WORKSPACES), self.dice.random()
         try:
             if chance < 0.85:
-                self.decide(store, [self.ask() for _ in range(self.dice.choice((0, 1, 1, 2, 5)))])
+                asks = [self.ask() for _ in range(self.dice.choice((0, 1, 1, 2, 5)))]
+                self.decide(store, asks, self.dice.sample(WORKSPACES, self.dice.randrange(2)))
             elif chance < 0.95:
                 self.done["purged"] += store.purge(
                     workspace, NAMES[:2], self.now - self.dice.choice((0, 5_000))
                 )
             else:
-                self.done["forgotten"] += store.forget_tenant(workspace, self.dice.choice((1, 500)))
+                self.now += 10_000  # nothing is held or waited for any more
+                self.decide(store, [], WORKSPACES)
+                while gone := store.forget_tenant(workspace, self.dice.choice((1, 500))):
+                    self.done["forgotten"] += gone
         except StorageFault:
             self.done["failed"] += 1
 
@@ -79,8 +83,8 @@ class Turns:
         workspace, name, lease_id = self.dice.choice(self.leases[-20:])
         return workspace, GiveBack(name, lease_id)
 
-    def decide(self, store: Store, asks: list[Ask]) -> None:
-        needs = {workspace: Needs() for workspace in self.dice.sample(WORKSPACES, self.dice.randrange(2))}
+    def decide(self, store: Store, asks: list[Ask], due: Sequence[str]) -> None:
+        needs = {workspace: Needs() for workspace in due}
         for workspace, command in asks:
             need = needs.setdefault(workspace, Needs())
             need.resources.add(command.resource)
