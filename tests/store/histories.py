@@ -1,0 +1,164 @@
+"""Histories of calls recorded over HTTP, and whether each is linearizable.
+
+    python -m tests.store.histories 10000
+    python -m tests.store.histories 10000 --database postgresql --processes 3
+
+Each history is of one new resource that a few agents acquire and release at once, each through a process of
+its own as far as there are so many. Some calls are left before their answer, some leases are left to run out.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from tests.server import ServerProcess, manage
+from tests.store.kill9 import BASE, Caller
+from tests.store.linearizability import Call, Told, is_linearizable
+
+TTL_MS = 1_000
+AGENTS, CALLS = 4, 7
+LEFT = 0.02  # of calls
+ONE_IN = 50  # histories has leases that run out
+ENV = {"INTRAMEDIAL_LEASE_TTL_MS": str(TTL_MS), "INTRAMEDIAL_LOG_LEVEL": "WARNING"}
+VERBS = {"acquire": "/lease", "release": "/release"}
+
+
+class Recorder:
+    """Agents that call together, one history after the other. `dice` is seeded."""
+
+    def __init__(self, servers: Sequence[ServerProcess], seed: int) -> None:
+        self.callers = [Caller(servers[number % len(servers)]) for number in range(AGENTS)]
+        self.seed = seed
+        self.number = 0
+
+    def record(self) -> list[Call]:
+        """One history, in no order."""
+        self.number += 1
+        calls: list[Call] = []
+        runs_out = self.number % ONE_IN == 1
+        together = threading.Barrier(AGENTS)
+        threads = [
+            threading.Thread(target=self._calls, args=(agent, runs_out, together, calls))
+            for agent in range(AGENTS)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return calls
+
+    def _calls(self, number: int, runs_out: bool, together: threading.Barrier, calls: list[Call]) -> None:
+        dice = random.Random(f"{self.seed}/{self.number}/{number}")
+        agent, kinds = f"did:example:{number}", ["acquire", "release"]
+        together.wait()
+        for at in range(CALLS):
+            if runs_out and at == CALLS // 2:
+                time.sleep(TTL_MS / 1000 * dice.uniform(0.9, 1.1))
+            kind = kinds[at % 2] if dice.random() < 0.7 else dice.choice(kinds)
+            calls.append(self._call(self.callers[number], kind, agent, dice.random() < LEFT))
+
+    def _call(self, caller: Caller, kind: str, agent: str, left: bool) -> Call:
+        body = {"resource": f"lock:history/{self.seed}/{self.number}", "actorDid": agent}
+        begun = now_ms()
+        try:
+            if left:
+                headers = caller.headers | {"prefer": "wait=0"}
+                caller.connection.request("POST", BASE + VERBS[kind], json.dumps(body), headers)
+                caller.connection.close()
+                return Call(kind, agent, begun)
+            _, said = caller.call("POST", VERBS[kind], body, queue=False)
+        except (OSError, http.client.HTTPException):
+            return Call(kind, agent, begun)
+        return Call(kind, agent, begun, now_ms(), told(said))
+
+    def close(self) -> None:
+        for caller in self.callers:
+            caller.connection.close()
+
+
+def now_ms() -> float:
+    return time.perf_counter_ns() / 1e6
+
+
+def told(said: dict[str, Any]) -> Told:
+    """What an answer says of the resource."""
+    if (lease := said.get("lease")) is not None:
+        return "renewed" if lease["renewed"] else "granted", lease["fencingToken"]
+    if (released := said.get("released")) is not None:
+        return "released", released["fencingToken"]
+    return "held" if said["reason"] == "lease_held" else said["reason"], said.get("holder")
+
+
+def flipped(calls: Sequence[Call]) -> Iterator[list[Call]]:
+    """The history with one thing told wrong; only of one in which every call was answered, for else something
+    that nobody was told of might explain it."""
+    if any(call.told is None for call in calls):
+        return
+    for at, call in enumerate(calls):
+        assert call.told is not None
+        what, detail = call.told
+        wrong: Told | None = {
+            "granted": ("granted", int(detail or 0) + 1) if what == "granted" else None,
+            "released": ("not_held", None),
+            "held": ("granted", 1_000),
+        }.get(what)
+        if wrong is not None:
+            yield [*calls[:at], Call(call.kind, call.agent, call.begun, call.ended, wrong), *calls[at + 1 :]]
+
+
+def show(calls: Sequence[Call]) -> str:
+    """A history to read, in the order of its beginnings."""
+    ordered = sorted(calls, key=lambda call: call.begun)
+    first = ordered[0].begun
+    return "\n".join(
+        f"{call.begun - first:8.2f} {call.ended - first:8.2f} {call.agent} {call.kind} {call.told}"
+        for call in ordered
+    )
+
+
+def main() -> int:
+    """Record so many, and say what was found as one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("histories", type=int)
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    given = parser.parse_args()
+    from tests.store.databases import private_directory, private_postgres
+
+    with ExitStack() as stack:
+        directory: Path = stack.enter_context(private_directory())
+        env = dict(ENV)
+        if given.database == "postgresql":
+            env["DATABASE_URL"] = stack.enter_context(private_postgres())
+        at = {"DATABASE_URL": "", **env, "INTRAMEDIAL_DATA_DIR": str(directory)}
+        (directory / "bootstrap.json").write_text(manage("bootstrap", "--json", env=at))
+        servers = [ServerProcess(directory, env) for _ in range(given.processes)]
+        for server in servers:
+            stack.callback(server.kill)
+            server.start()
+        recorder = Recorder(servers, given.seed)
+        stack.callback(recorder.close)
+        faults = [
+            calls for _ in range(given.histories) if not is_linearizable(calls := recorder.record(), TTL_MS)
+        ]
+    for calls in faults[:3]:
+        print(show(calls), file=sys.stderr)
+    print(json.dumps(vars(given) | {"not linearizable": len(faults)}))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "intramedial.settings")
+    os.environ.setdefault("INTRAMEDIAL_DATA_DIR", tempfile.mkdtemp(prefix="intramedial-histories-"))
+    sys.exit(main())
