@@ -134,13 +134,16 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     given = parser.parse_args()
-    from tests.store.databases import private_directory, private_postgres
+    from tests.services import Postgres
+    from tests.store.databases import private_directory
 
     with ExitStack() as stack:
         directory: Path = stack.enter_context(private_directory())
         env = dict(ENV)
         if given.database == "postgresql":
-            env["DATABASE_URL"] = stack.enter_context(private_postgres())
+            cluster = Postgres(durable=True)
+            stack.callback(cluster.remove)
+            env["DATABASE_URL"] = cluster.start().url(cluster.create_database())
         at = {"DATABASE_URL": "", **env, "INTRAMEDIAL_DATA_DIR": str(directory)}
         (directory / "bootstrap.json").write_text(manage("bootstrap", "--json", env=at))
         servers = [ServerProcess(directory, env) for _ in range(given.processes)]
@@ -154,7 +157,7 @@ def main() -> int:
         ]
     for calls in faults[:3]:
         print(show(calls), file=sys.stderr)
-    print(json.dumps(vars(given) | {"not linearizable": len(faults)}))
+    print(json.dumps(vars(given) | {"notLinearizable": len(faults)}))
     return 1 if faults else 0
 
 
