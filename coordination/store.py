@@ -47,7 +47,7 @@ class Store:
         self._process = process
         self._outage_after_ms = outage_after_ms
         self._remember = remember
-        self._memory = Memory(remember, alone=remember and not engine.shared)
+        self.forget()
         self._pulse_at: int | None = None
 
     def forget(self) -> None:
@@ -64,7 +64,9 @@ class Store:
         """
         engine = self.engine
         try:
-            begun = engine.begin(sorted(needs), None if clock is None else clock())
+            # The clock is read again when the locks are held; before, it only says how far to look.
+            horizon = clock() if engine.shared and clock is not None else None
+            begun = engine.begin(sorted(needs), horizon)
             now = _now(begun, clock)
             outages = tuple(Outage(since, until) for since, until in begun.outages)
             outages += self._outage(begun.last_pulse, now, outages)

@@ -89,12 +89,10 @@ class KeyRing:
     def by_kid(self, kid: str) -> Signer:
         """The key with this thumbprint; ``KeyError`` if it is not ours."""
         # One that is known stays what it is: the directory need not be read for it.
-        for signer in self._signers.values():
-            if signer.kid == kid:
-                return signer
-        for signer in self.signers():
-            if signer.kid == kid:
-                return signer
+        for signers in (self._signers.values, self.signers):
+            for signer in signers():
+                if signer.kid == kid:
+                    return signer
         raise KeyError(kid)
 
     def signers(self) -> list[Signer]:

@@ -8,7 +8,6 @@ somebody should know why: times on the machine at hand would not tell.
 import asyncio
 import gc
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +22,7 @@ from intramedial.one_write import Protocol
 from intramedial.receipts import signing
 from tests.bench.lab import Tenant
 from tests.bench.workloads import lease, release
+from tests.store.doors import held
 
 CONNECTIONS = 16
 LOOP_CALLS = 240  # of Python's functions and of built-in ones, in the event loop's thread
@@ -70,19 +70,14 @@ class Clients:
 
     async def cycle(self) -> None:
         for requests in self.asked:
-            # All of them are decided in one batch.
-            begun, ended = threading.Event(), threading.Event()
-            busy = authority.get().run(lambda store: (begun.set(), ended.wait(10)))  # noqa: B023
-            assert begun.wait(10)
-            for protocol, request in zip(self.protocols, requests, strict=True):
-                protocol.data_received(request)
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            ended.set()
+            with held(authority.get()):
+                for protocol, request in zip(self.protocols, requests, strict=True):
+                    protocol.data_received(request)
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # each has put its command into the inbox now
             for wire in self.wires:
                 await wire.answered.wait()
                 wire.answered.clear()
-            await asyncio.wrap_future(busy)
 
     def answers(self) -> list[bytes]:
         """What they were answered since the last look."""

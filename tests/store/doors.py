@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -133,16 +133,9 @@ class Door:
     async def tick(self) -> None:
         await self.authority.tick()
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """The authority's thread is kept busy within, so that all that is asked is decided in one batch."""
-        begun, ended = threading.Event(), threading.Event()
-        self.authority.run(lambda store: (begun.set(), ended.wait(10)))
-        assert begun.wait(10)
-        try:
-            yield
-        finally:
-            ended.set()
+    def held(self) -> AbstractContextManager[None]:
+        """See the function."""
+        return held(self.authority)
 
     async def together(self, *asking: Any) -> list[Any]:
         """Outcomes, or what was raised, of what is asked at once and decided in one batch."""
@@ -165,6 +158,18 @@ class Door:
 
     def stop(self) -> None:
         self.authority.stop()
+
+
+@contextmanager
+def held(authority: Authority) -> Iterator[None]:
+    """An authority's thread is kept busy within, so that all that is asked is decided in one batch."""
+    begun, ended = threading.Event(), threading.Event()
+    authority.run(lambda store: (begun.set(), ended.wait(10)))
+    assert begun.wait(10)
+    try:
+        yield
+    finally:
+        ended.set()
 
 
 @dataclass

@@ -63,6 +63,7 @@ class Recorder:
         together.wait()
         for at in range(CALLS):
             if runs_out and at == CALLS // 2:
+                # Servers that are called over HTTP have the real clock, by which a lease must run out.
                 time.sleep(TTL_MS / 1000 * dice.uniform(0.9, 1.1))
             kind = kinds[at % 2] if dice.random() < 0.7 else dice.choice(kinds)
             calls.append(self._call(self.callers[number], kind, agent, dice.random() < LEFT))
