@@ -20,17 +20,18 @@ YEAR_S = 31_536_000
 # Comments, indentation and empty lines: a browser needs none of them.
 FOR_PEOPLE = re.compile(r"/\*.*?\*/|^\s+", re.DOTALL | re.MULTILINE)
 EVERY_PAGE = ("tokens", "base", "components/frame", "components/controls")
+TELLING = ("components/contents", "components/telling", "components/sample")
 BUNDLES: Mapping[str, tuple[str, ...]] = {
     "error": (*EVERY_PAGE, "pages/error"),
     "catalogue": (
         *EVERY_PAGE,
-        *("components/code", "components/reading", "components/telling"),
+        *("components/code", "components/reading", *TELLING),
         "pages/catalogue",
     ),
-    "guide": (*EVERY_PAGE, "components/code", "components/telling", "pages/guide"),
+    "guide": (*EVERY_PAGE, "components/code", *TELLING, "pages/guide"),
     "account": (
         *EVERY_PAGE,
-        *("components/code", "components/forms", "components/telling", "components/track"),
+        *("components/code", "components/forms", *TELLING, "components/track"),
         "pages/account",
     ),
     "verify": (
@@ -41,7 +42,7 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
     "home": (
         *EVERY_PAGE,
         *("components/board", "components/code", "components/drawing", "components/reading"),
-        *("components/receipt", "components/telling", "components/track"),
+        *("components/receipt", *TELLING, "components/track"),
         *("pages/home", "pages/lanzar", "pages/module"),
     ),
     "workspace": (
@@ -52,8 +53,9 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
     "board": (
         *EVERY_PAGE,
         *("components/board", "components/code", "components/forms", "components/graphs"),
-        *("components/lists", "components/reading", "components/tables", "components/track"),
-        *("pages/workspace", "pages/board"),
+        *("components/lists", "components/lists-narrow", "components/reading"),
+        *("components/tables", "components/track"),
+        *("pages/workspace", "pages/board", "pages/resource"),
     ),
     "records": (
         *EVERY_PAGE,
@@ -61,14 +63,14 @@ BUNDLES: Mapping[str, tuple[str, ...]] = {
         *("components/track", "components/trust", "pages/workspace", "pages/records"),
     ),
     # Of parts of the module page that are fetched when they are first used.
-    "scenarios": ("components/scenarios",),
+    "scenarios": ("components/scenarios", "components/crowd"),
     "history": ("components/history",),
     "help": ("components/help",),
     "gallery": (
         *EVERY_PAGE,
         *("components/board", "components/code", "components/drawing", "components/forms"),
         *("components/reading", "components/receipt", "components/tables"),
-        *("components/telling", "components/track", "components/trust"),
+        *(*TELLING, "components/track", "components/trust"),
         *("pages/error", "pages/lanzar", "pages/gallery"),
     ),
 }

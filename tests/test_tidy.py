@@ -136,7 +136,7 @@ def functions(file: Path) -> Iterator[tuple[str, int]]:
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-@pytest.mark.parametrize("file", [*PYTHON, *files("*.js", "*.html")], ids=name_of)
+@pytest.mark.parametrize("file", [*PYTHON, *files("*.css", "*.js", "*.html")], ids=name_of)
 def test_no_file_is_longer_than_a_reader_can_hold(file: Path) -> None:
     length = len(file.read_text("utf-8").splitlines())
     assert (length > LONGEST_FILE) == (name_of(file) in LONGER_FILES), f"{length} lines"

@@ -41,7 +41,8 @@ USE_REST = (
 )
 NOT_JSON_RPC = (
     "The body must be one JSON-RPC 2.0 message, such as "
-    '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}; several at once are not taken.'
+    '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}; an id is a whole number or a text, '
+    "and several messages at once are not taken."
 )
 
 
@@ -100,6 +101,7 @@ def _require_json_rpc(body: bytes) -> None:
         isinstance(message, dict)
         and message.get("jsonrpc") == "2.0"
         and isinstance(message.get("method"), str)
+        and type(message.get("id", "")) in (int, str)
     ):
         problem = Problem("invalid_request", NOT_JSON_RPC)
         problem.status = 400

@@ -1,7 +1,7 @@
 """Members of workspaces of a served product, whose databases are its own: made by a process beside it.
 
-`python -m tests.browser.membership URL` reads lines, {"role": …} | {"remove": user} | {"log_out": session},
-and answers each with one.
+`python -m tests.browser.membership URL` reads lines, {"role": …} | {"remove": user} | {"log_out": session} |
+{"log_in": user}, and answers each with one.
 """
 
 import json
@@ -35,6 +35,7 @@ def asked(server: ServerProcess, **what: Any) -> dict[str, Any]:
 
 def done(what: dict[str, Any], url: str) -> dict[str, Any]:
     """Do it; what came of it."""
+    from django.contrib.auth import get_user_model
     from django.contrib.sessions.models import Session
 
     from intramedial.workspaces import provision
@@ -45,6 +46,8 @@ def done(what: dict[str, Any], url: str) -> dict[str, Any]:
         return {"removed": Membership.objects.filter(user=what["remove"]).delete()[0]}
     if "log_out" in what:
         return {"ended": Session.objects.filter(session_key=what["log_out"]).delete()[0]}
+    if "log_in" in what:
+        return {"cookie": people.cookie_of(get_user_model().objects.get(pk=what["log_in"]), url)}
     workspace = provision.create_workspace("Prueba")
     user = people.member(workspace, what["role"])
     return {

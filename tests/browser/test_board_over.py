@@ -63,6 +63,24 @@ def test_the_socket_says_so(board: Board, served: ServerProcess, how: str) -> No
         assert panel.page.url.endswith("/espacios/")
 
 
+def test_a_session_begun_in_another_tab_brings_it_back(board: Board, served: ServerProcess) -> None:
+    team = Team(served, role="viewer")
+    panel = board(team)
+    end(team, ENDED)
+    notice = panel.page.locator("#board > .notices")
+    expect(notice).to_contain_text(ENDED, timeout=8000)
+    panel.hide(True)
+    panel.hide(False)  # they only looked away: it asks again, and is told the same
+    expect(notice).to_contain_text(ENDED)
+    panel.hide(True)
+    panel.page.context.add_cookies([asked(served, log_in=team.user)["cookie"]])
+    team.take("lock:a")
+    panel.hide(False)
+    expect(panel.row("lock:a")).to_be_visible()
+    expect(panel.chip).to_have_text("En vivo")
+    expect(notice).to_be_hidden()
+
+
 @pytest.mark.parametrize(("how", "said"), [(ENDED, ENDED), (REMOVED, MISSING)])
 @pytest.mark.parametrize("asks", ["drawer", "search", "agents"])
 def test_what_is_asked_says_so(board: Board, served: ServerProcess, how: str, said: str, asks: str) -> None:

@@ -106,6 +106,20 @@ def test_an_mcp_client_is_configured_and_its_tool_called_as_shown(
         assert answer["result"]["structuredContent"]["ok"] is True
 
 
+def test_a_client_that_was_opened_stays_open_while_the_request_is_edited(visit: Visit) -> None:
+    lanzar = Lanzar(visit())
+    lanzar.write(resource="lock:first")
+    lanzar.page.get_by_role("tab", name="MCP", exact=True).click()
+    shown = lanzar.page.locator('[data-part="mcp-clients"]')
+    first, second = (shown.locator("details").nth(place) for place in (0, 1))
+    first.locator("summary").click()
+    second.locator("summary").click()
+    lanzar.write(resource="lock:second")
+    expect(shown).to_contain_text("lock:second")
+    expect(second).to_have_attribute("open", "")
+    expect(first).not_to_have_attribute("open", "")
+
+
 def call(url: str, authorization: str, shown: Any, arguments: str) -> Any:
     """Call the tool that is shown, with the arguments that are shown."""
     tool = shown.locator(f'[data-address="{url}"]').first.inner_text()

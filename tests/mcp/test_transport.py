@@ -68,7 +68,7 @@ NO_JSON_RPC = (
     (b'{"a":' * 20 + b"1" + b"}" * 20, -32700, "nested more than 16 deep"),
     (b"\xff\xfe", -32700, "not JSON"),
     (b"[]", -32600, "one JSON-RPC 2.0 message"),
-    (b"[" + GOOD.encode() + b"]", -32600, "several at once"),
+    (b"[" + GOOD.encode() + b"]", -32600, "several messages at once"),
     (b"1", -32600, "one JSON-RPC 2.0 message"),
     (b'"a"', -32600, "one JSON-RPC 2.0 message"),
     (b"{}", -32600, "one JSON-RPC 2.0 message"),
@@ -76,6 +76,14 @@ NO_JSON_RPC = (
     (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600, "one JSON-RPC 2.0 message"),
     (b'{"jsonrpc": "2.0", "id": 1, "result": {}}', -32600, "one JSON-RPC 2.0 message"),
     (b'{"jsonrpc": "2.0", "id": 1, "method": 5}', -32600, "one JSON-RPC 2.0 message"),
+    *(
+        (
+            b'{"jsonrpc": "2.0", "id": %s, "method": "ping"}' % number,
+            -32600,
+            "an id is a whole number or a text",
+        )
+        for number in (b"null", b"1.5", b"true", b"{}", b"[1]")
+    ),
 )
 
 

@@ -2,10 +2,10 @@
 
 import "../elements/countdown.js";
 import { serverNow } from "../lib/clock.js";
-import { h, icon, part } from "../lib/dom.js";
+import { h, icon, moved, part } from "../lib/dom.js";
 import { data, number, t } from "../lib/text.js";
 import { List } from "./list.js";
-import { moved, put, seconds, short } from "./words.js";
+import { put, seconds, short } from "./words.js";
 
 const LAST = "\uffff";
 const limits = data("limits");

@@ -18,8 +18,3 @@ export function short(did, letters = 25) {
 export const seconds = (ms) =>
   ms < 60_000 ? `${number(Math.max(0, Math.floor(ms / 1000)))} s` : duration(ms);
 
-/** Something has really moved, and is seen to. */
-export function moved(element) {
-  element.classList.remove("has-moved");
-  requestAnimationFrame(() => element.classList.add("has-moved"));
-}

@@ -2,7 +2,7 @@
 // when it is asked for.
 
 import "../elements/tabs.js";
-import { h, part } from "../lib/dom.js";
+import { h, part, swap } from "../lib/dom.js";
 import { furnish } from "../lib/parts.js";
 import { t } from "../lib/text.js";
 import { toCurl } from "./operations.js";
@@ -57,11 +57,14 @@ export class Ways {
   }
 
   #mcp({ clients, tool, input }) {
-    this.clients.replaceChildren(
+    // What was opened to be read stays open while the request is edited.
+    const open = [...this.clients.querySelectorAll("details")].map((one) => one.open);
+    swap(
+      this.clients,
       ...clients.map(({ name, place, configuration }, index) =>
         h(
           "details",
-          { class: "disclosure", open: index === 0 },
+          { class: "disclosure", open: open[index] ?? index === 0 },
           h("summary", {}, name),
           h("div", {}, h("p", { class: "quiet" }, place), block(configuration)),
         ),

@@ -50,7 +50,7 @@ export async function copied(text) {
   }
 }
 
-const FOCUSABLE = "a[href], button, input, select, textarea";
+const FOCUSABLE = "a[href], button, input, select, summary, textarea";
 
 /** Has these children instead of what `element` has; the focus, if it was in there, stays in its place there. */
 export function swap(element, ...children) {
@@ -58,6 +58,12 @@ export function swap(element, ...children) {
   const place = before && before.indexOf(document.activeElement);
   element.replaceChildren(...children);
   if (before) element.querySelectorAll(FOCUSABLE)[place]?.focus({ preventScroll: true });
+}
+
+/** Something has really moved, and is seen to. */
+export function moved(element) {
+  element.classList.remove("has-moved");
+  requestAnimationFrame(() => element.classList.add("has-moved"));
 }
 
 /** Brings `container` in line with `items`, in order. Elements of items that stay are kept, and so is the focus. */

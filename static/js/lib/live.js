@@ -60,6 +60,8 @@ export class Live extends EventTarget {
     // Nobody looks at a hidden tab: let go of the socket, and ask anew when it is seen again.
     document.addEventListener("visibilitychange", () => {
       clearTimeout(this.#hidden);
+      // Whoever comes back to a board whose session had ended may have logged in elsewhere.
+      if (!document.hidden && this.state === "ended") this.start();
       if (!this.#wanted) return;
       if (document.hidden) this.#hidden = setTimeout(() => this.#drop("paused"), HIDDEN_MS);
       else if (!this.#socket) this.#open();

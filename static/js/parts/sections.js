@@ -2,7 +2,7 @@
 
 import "../elements/countdown.js";
 import "../elements/short-did.js";
-import { h, icon, keyed, part, swap } from "../lib/dom.js";
+import { h, icon, keyed, moved, part, swap } from "../lib/dom.js";
 import { data, duration, number, t } from "../lib/text.js";
 
 const limits = data("limits");
@@ -131,8 +131,3 @@ export class Sections {
 const tokens = (holders) => holders.map((lease) => lease.fencingToken).join(" ");
 
 const backoff = (ahead) => Math.min(limits.stampedeCapMs, limits.stampedeBaseMs * 2 ** ahead);
-
-function moved(element) {
-  element.classList.remove("has-moved");
-  requestAnimationFrame(() => element.classList.add("has-moved"));
-}
