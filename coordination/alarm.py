@@ -1,14 +1,31 @@
-"""The alarm: when time alone next changes something, and which workspaces it has changed.
+"""The alarm: when time alone next changes something, and which resources it has changed.
 
-It decides nothing. It asks the authority to look at a workspace, and whatever has run out there is gone
-before anything is decided, as it would be for the next request.
+It decides nothing. It asks the authority to look at what has run out, in the order in which it did and a part
+at a time: however much runs out at once, nobody who asks meanwhile waits for more than one part.
 """
 
-from .engines import Engine
+from typing import NamedTuple
+
+from .engines import Engine, Key
 
 # With other processes at work a lease may be theirs, and they may be gone: look often enough to be in time.
 POLL_MS = 100
-RESOURCES_AT_ONCE = 256
+RESOURCES_AT_ONCE = 128
+
+
+class Due(NamedTuple):
+    """The resources that ran out first, and the instant of the last of them, or now if they are all: before
+    that nothing else ran out."""
+
+    resources: list[Key] = []
+    until: int = 0
+
+
+def first_due(engine: Engine, now: int, limit: int = RESOURCES_AT_ONCE) -> Due:
+    """What ran out first, up to `now`."""
+    rows = engine.due(now, limit)
+    until: int = rows[-1][2] if len(rows) == limit else now
+    return Due([(workspace, name) for workspace, name, _ in rows], until)
 
 
 class Alarm:
@@ -31,13 +48,13 @@ class Alarm:
             return poll if self._next is None else min(poll, max(0, self._next - now))
         return None if self._next is None else max(0, self._next - now)
 
-    def due(self, now: int) -> list[str]:
-        """The workspaces to look at now: those in which something ran out first."""
+    def due(self, now: int) -> Due:
+        """What to look at now."""
         if self.wait_ms(now) != 0:
-            return []
+            return Due()
         self._looked = now
-        workspaces = self._engine.due_workspaces(now, RESOURCES_AT_ONCE)
+        due = first_due(self._engine, now)
         upcoming = self._engine.next_due()
         # What is due now is being looked at and will be written again; what is left over comes next.
         self._next = None if upcoming is None else max(upcoming, now + 1)
-        return workspaces
+        return due

@@ -15,6 +15,7 @@ from .asks import Answer, Ask, Owed, Pending
 from .clock import Clock, steady_ms
 from .core.decide import decide
 from .core.messages import Acquire, Deadlock, Event, GiveBack, Granted, Kind, Outcome, Released
+from .engines import Key
 from .ids import new_receipt_id
 from .store import Needs, Store, Transaction
 
@@ -27,13 +28,14 @@ RECORDED = (Granted, Released, Deadlock)  # what the ledger gets; other refusals
 class Batch:
     """The work of one transaction, and what is known of it whether or not it succeeds.
 
-    `due`: workspaces in which something has run out; `owed`: leases to give back first; `drained`: receipt
-    ids that the ledger has, with whom to tell when they are out of the outbox. `read_at`: when `now` was
-    read, by the steady clock.
+    `due`: resources that have run out, to be settled `until` an instant; `owed`: leases to give back first;
+    `drained`: receipt ids that the ledger has, with whom to tell when they are out of the outbox. `read_at`:
+    when `now` was read, by the steady clock.
     """
 
     items: Sequence[Pending] = ()
-    due: Sequence[str] = ()
+    due: Sequence[Key] = ()
+    until: int = 0
     owed: Sequence[Owed] = ()
     drained: Sequence[tuple[list[str], "Future[None]"]] = ()
     answers: list[Answer] = field(default_factory=list)
@@ -71,15 +73,16 @@ class Batch:
             [(kind, work)] = filled
             half = len(work) // 2
             filled = [(kind, work[:half]), (kind, work[half:])] if half else []
-        return [Batch(**{kind: work}) for kind, work in filled]
+        return [Batch(until=self.until, **{kind: work}) for kind, work in filled]
 
     def names(self) -> str:
         """What is asked for, for the log."""
         asks = (f"{type(item.ask.command).__name__} in {item.workspace}" for item in self.items)
-        return ", ".join([*self.due, *(f"give back in {owed.workspace}" for owed in self.owed), *asks])
+        due = (f"what ran out in {workspace}" for workspace in dict(self.due))
+        return ", ".join([*due, *(f"give back in {owed.workspace}" for owed in self.owed), *asks])
 
     def _needs(self) -> dict[str, Needs]:
-        needs: dict[str, Needs] = {workspace: Needs() for workspace in self.due}
+        needs: dict[str, Needs] = {}
         for owed in self.owed:
             needs.setdefault(owed.workspace, Needs()).resources.add(owed.resource)
         for item in self.items:
@@ -90,6 +93,10 @@ class Batch:
                 need.agents.add(command.agent)
             if isinstance(command, Acquire):
                 need.asking.setdefault(command.resource, set()).add(command.agent)
+        deciding = set(needs)
+        for workspace, name in self.due:
+            if workspace not in deciding:  # where all that has run out is looked at anyway
+                needs.setdefault(workspace, Needs(until=self.until)).resources.add(name)
         return needs
 
     def _give_back(self, transaction: Transaction) -> None:

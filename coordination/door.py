@@ -26,10 +26,10 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from . import broadcast, clock, wire
-from .alarm import Alarm
+from .alarm import Alarm, Due, first_due
 from .asks import Answer, Ask, Owed, Pending, Unavailable, deliver, granted, refuse
 from .batch import Batch
-from .engines import InDoubt, WriteRefused
+from .engines import InDoubt, Key, WriteRefused
 from .inbox import Inbox
 from .store import StorageFault, Store
 
@@ -154,8 +154,8 @@ class Authority:
         self._do_jobs()
         due = self._due()
         pulse = clock.steady_ms() - self._good_at >= PULSE_MS
-        if items or ((due or self._owed or self._drained or pulse) and not self._pausing()):
-            self._serve(Batch(items, due, _take(self._owed, OWED_AT_ONCE), _take(self._drained, BATCH)))
+        if items or ((due.resources or self._owed or self._drained or pulse) and not self._pausing()):
+            self._serve(Batch(items, *due, _take(self._owed, OWED_AT_ONCE), _take(self._drained, BATCH)))
 
     def _last_turn(self) -> None:
         """Nobody comes back for what the last callers were not told."""
@@ -186,20 +186,21 @@ class Authority:
         alarm = self._alarm.wait_ms(self._now())
         return min(pulse, pulse if alarm is None else alarm) / 1000
 
-    def _due(self) -> list[str]:
+    def _due(self) -> Due:
         if self._pausing():
-            return []
+            return Due()
         began = clock.steady_ms()
         try:
             return self._alarm.due(self._now())
         except StorageFault as fault:
             self._fault(fault, began)
-            return []
+            return Due()
 
     def _look(self) -> None:
-        workspaces = self._store.engine.due_workspaces(self._now(), 1_000_000)
-        if workspaces:
-            self._serve(Batch(due=workspaces))
+        seen: list[Key] = []
+        while (due := first_due(self._store.engine, self._now())).resources not in ([], seen):
+            seen = due.resources  # met again when they could not be settled
+            self._serve(Batch((), *due))
 
     def _do_jobs(self) -> None:
         for job, done in _take(self._jobs):

@@ -22,12 +22,16 @@ _TENTHS = Decimal("0.1")
 
 @dataclass(slots=True)
 class Needs:
-    """What the commands of one workspace name: resources, agents, and who asks for which resource."""
+    """What the commands of one workspace name: resources, agents, and who asks for which resource.
+
+    `until`: nothing is decided there; these resources have run out, and are settled up to this instant.
+    """
 
     resources: set[str] = field(default_factory=set)
     agents: set[str] = field(default_factory=set)
     asking: dict[str, set[str]] = field(default_factory=dict)
     active_limit: int | None = None
+    until: int | None = None
 
 
 @dataclass(slots=True)
@@ -107,22 +111,36 @@ class Transaction:
             self.worlds[workspace] = world
         self._load(needs, strangers)
         self._load_reachable(needs)
-        self._settle()
+        self._settle(needs)
 
     def _load(self, needs: Mapping[str, Needs], strangers: list[str]) -> None:
         resources = _missing(needs, self.worlds, lambda need, world: need.resources - world.resources.keys())
         agents = _missing(needs, self.worlds, lambda need, world: need.agents - world.agents.keys())
+        parts = [workspace for workspace, need in needs.items() if need.until is not None]
+        # What was said to have run out, and is remembered, is as it was then.
+        self._due = [
+            (workspace, name)
+            for workspace in parts
+            for name in needs[workspace].resources & self.worlds[workspace].resources.keys()
+        ]
         timely = self.now >= self._memory.due_from
-        if resources or agents or strangers or timely:
-            due_in = list(needs) if timely else []
+        due_in = [workspace for workspace in needs if workspace not in parts] if timely else []
+        if resources or agents or strangers or due_in:
             loaded = self._engine.load(Wanted(resources, agents, strangers, due_in), self.now)
             for workspace, active, floor in loaded.tenants:
                 self.worlds[workspace].active = active
                 self.worlds[workspace].token_floor = floor
             self._take_agents(loaded.agents)
             self._take_resources(loaded.resources)
-            self._due = [(row[0], row[1]) for row in loaded.resources if _is_due(row, self.now)]
+            self._due += [
+                (workspace, name)
+                for workspace, name, _, due_at, _ in loaded.resources
+                if due_at is not None and due_at <= self._until(needs[workspace])
+            ]
         self._active = {workspace: world.active for workspace, world in self.worlds.items()}
+
+    def _until(self, need: Needs) -> int:
+        return self.now if need.until is None else need.until
 
     def _take_agents(self, rows: Iterable[Row]) -> None:
         for workspace, did, score, releases, expiries, moved_by in rows:
@@ -160,7 +178,7 @@ class Transaction:
         if keys:
             self._take_resources(self._engine.load(Wanted(keys), self.now).resources)
 
-    def _settle(self) -> None:
+    def _settle(self, needs: Mapping[str, Needs]) -> None:
         """All that is due was loaded: what has run out is gone from all worlds before a decision."""
         due: dict[str, list[str]] = {}
         for workspace, name in self._due:
@@ -169,13 +187,13 @@ class Transaction:
             return
         unknown: dict[Key, None] = {}
         for workspace, names in due.items():
-            world = self.worlds[workspace]
+            world, until = self.worlds[workspace], self._until(needs[workspace])
             for lease in (lease for name in names for lease in world.resources[name].leases):
-                if lease.expires_at <= self.now and lease.agent not in world.agents:
+                if lease.expires_at <= until and lease.agent not in world.agents:
                     unknown[workspace, lease.agent] = None
         self._take_agents(self._engine.agents(list(unknown)) if unknown else ())
         for workspace, names in due.items():
-            settle(self.worlds[workspace], self.now, names)
+            settle(self.worlds[workspace], self._until(needs[workspace]), names)
 
     # --- looking ---------------------------------------------------------------------------------
 
@@ -259,10 +277,6 @@ def _missing(
     needs: Mapping[str, Needs], worlds: Mapping[str, World], of: Callable[[Needs, World], set[str]]
 ) -> list[Key]:
     return [(workspace, name) for workspace, need in needs.items() for name in of(need, worlds[workspace])]
-
-
-def _is_due(row: Row, now: int) -> bool:
-    return row[3] is not None and row[3] <= now
 
 
 def _contestants(world: World, need: Needs) -> Iterator[str]:

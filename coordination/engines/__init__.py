@@ -144,8 +144,9 @@ class Engine(Protocol):
     def next_due(self) -> int | None:
         """The earliest instant at which time changes any resource; outside a transaction."""
 
-    def due_workspaces(self, now: int, limit: int) -> list[str]:
-        """The workspaces of the first `limit` resources that have run out at `now`; outside a transaction."""
+    def due(self, now: int, limit: int) -> list[Row]:
+        """(workspace, name, due_at) of the first `limit` resources that have run out at `now`, in the order
+        in which they did; outside a transaction."""
 
     def latest(self) -> int:
         """What time it is at least, in ms: the database's clock, or the latest pulse; 0 on an empty file."""

@@ -107,7 +107,7 @@ class PostgresEngine:
 
     def load(self, want: Wanted, now: int) -> Loaded:
         statements: dict[str, Statement] = {
-            "resources": (sql.RESOURCES, [now, document(want.resources), list(want.due_in)])
+            "resources": (sql.RESOURCES, [now, list(want.due_in), document(want.resources)])
         }
         if want.agents:
             statements["agents"] = sql.AGENTS, [document(want.agents)]
@@ -238,12 +238,11 @@ class PostgresEngine:
         rows = self._all("SELECT min(due_at) FROM lease_resource WHERE due_at IS NOT NULL")
         return None if rows[0][0] is None else int(rows[0][0])
 
-    def due_workspaces(self, now: int, limit: int) -> list[str]:
+    def due(self, now: int, limit: int) -> list[Row]:
         query = (
-            "SELECT DISTINCT workspace FROM (SELECT workspace FROM lease_resource WHERE due_at <= %s"
-            " ORDER BY due_at LIMIT %s) AS due"
+            "SELECT workspace, name, due_at FROM lease_resource WHERE due_at <= %s ORDER BY due_at LIMIT %s"
         )
-        return self._names(query, now, limit)
+        return self._all(query, [now, limit])
 
     def latest(self) -> int:
         return int(self._all(f"SELECT {sql.CLOCK}")[0][0])

@@ -75,12 +75,13 @@ _HERE = "workspace = k.workspace AND resource = k.name"
 # MATERIALIZED: what is due is found by its time alone. Few rows are, and the planner takes them for many.
 RESOURCES = f"""
 WITH due AS MATERIALIZED (
-  SELECT workspace, name, last_token, due_at, contended FROM lease_resource WHERE due_at <= %s
+  SELECT workspace, name, last_token, due_at, contended FROM lease_resource
+   WHERE due_at <= %s AND workspace = ANY(%s)
 )
 SELECT r.workspace, r.name, r.last_token, r.due_at, r.contended
   FROM {each(KEYS, "lease_resource", "r", "workspace = k.workspace AND name = k.name")}
 UNION
-SELECT * FROM due WHERE workspace = ANY(%s)
+SELECT * FROM due
 """
 AGENTS = f"""
 SELECT a.workspace, a.did, a.score, a.releases, a.expiries, a.moved_by

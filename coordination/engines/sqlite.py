@@ -95,11 +95,9 @@ class SqliteEngine:
         return Begun(None, pulse, outages)
 
     def load(self, want: Wanted, now: int) -> Loaded:
+        due = "SELECT workspace, name FROM lease_resource WHERE due_at <= ? AND workspace = ?"
         keys = dict.fromkeys(want.resources)
-        if want.due_in:
-            here = set(want.due_in)
-            due = self._rows("SELECT workspace, name FROM lease_resource WHERE due_at <= ?", [(now,)])
-            keys.update((key, None) for key in due if key[0] in here)
+        keys.update(dict.fromkeys(self._rows(due, [(now, workspace) for workspace in want.due_in])))
         tenants = "SELECT workspace, active, token_floor FROM lease_tenant WHERE workspace = ?"
         return Loaded(
             self._rows(sql.RESOURCE, keys),
@@ -196,12 +194,9 @@ class SqliteEngine:
             ).fetchone()
         return None if due is None else int(due)
 
-    def due_workspaces(self, now: int, limit: int) -> list[str]:
-        query = (
-            "SELECT DISTINCT workspace FROM"
-            " (SELECT workspace FROM lease_resource WHERE due_at <= ? ORDER BY due_at LIMIT ?)"
-        )
-        return self._names(query, now, limit)
+    def due(self, now: int, limit: int) -> list[Row]:
+        query = "SELECT workspace, name, due_at FROM lease_resource WHERE due_at <= ? ORDER BY due_at LIMIT ?"
+        return self._rows(query, [(now, limit)])
 
     def latest(self) -> int:
         with _faults():
