@@ -11,6 +11,7 @@ from .engines import Engine, Key
 # With other processes at work a lease may be theirs, and they may be gone: look often enough to be in time.
 POLL_MS = 100
 RESOURCES_AT_ONCE = 128
+RESOURCES_BESIDE = 32  # when somebody waits for an answer; what they ask for is settled anyway
 
 
 class Due(NamedTuple):
@@ -48,12 +49,12 @@ class Alarm:
             return poll if self._next is None else min(poll, max(0, self._next - now))
         return None if self._next is None else max(0, self._next - now)
 
-    def due(self, now: int) -> Due:
-        """What to look at now."""
+    def due(self, now: int, beside: bool) -> Due:
+        """What to look at now, `beside` commands or alone."""
         if self.wait_ms(now) != 0:
             return Due()
         self._looked = now
-        due = first_due(self._engine, now)
+        due = first_due(self._engine, now, RESOURCES_BESIDE if beside else RESOURCES_AT_ONCE)
         upcoming = self._engine.next_due()
         # What is due now is being looked at and will be written again; what is left over comes next.
         self._next = None if upcoming is None else max(upcoming, now + 1)

@@ -150,9 +150,10 @@ class Authority:
             self._pause()
 
     def _turn(self) -> None:
+        asked_before = bool(self._serving)  # and will ask again at once
         items = self._serving = self._inbox.take(BATCH, self._patience_s())
         self._do_jobs()
-        due = self._due()
+        due = self._due(beside=bool(items) or asked_before)
         pulse = clock.steady_ms() - self._good_at >= PULSE_MS
         if items or ((due.resources or self._owed or self._drained or pulse) and not self._pausing()):
             self._serve(Batch(items, *due, _take(self._owed, OWED_AT_ONCE), _take(self._drained, BATCH)))
@@ -186,12 +187,12 @@ class Authority:
         alarm = self._alarm.wait_ms(self._now())
         return min(pulse, pulse if alarm is None else alarm) / 1000
 
-    def _due(self) -> Due:
+    def _due(self, beside: bool) -> Due:
         if self._pausing():
             return Due()
         began = clock.steady_ms()
         try:
-            return self._alarm.due(self._now())
+            return self._alarm.due(self._now(), beside)
         except StorageFault as fault:
             self._fault(fault, began)
             return Due()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from coordination.alarm import RESOURCES_AT_ONCE
+from coordination.alarm import RESOURCES_BESIDE
 from coordination.core.messages import Withdraw
 from coordination.core.model import Mode
 from coordination.engines.postgres import PostgresEngine
@@ -27,7 +27,7 @@ def door(postgres_database: PostgresDatabase, time_: Time) -> Iterator[Door]:
 @pytest.mark.parametrize("kind", ["acquire", "renew", "refuse", "queue", "release", "expire", "mixed"])
 async def test_statements_do_not_grow_with_the_batch(door: Door, time_: Time, kind: str) -> None:
     took = {}
-    most = MANY if kind != "expire" else RESOURCES_AT_ONCE - 1  # the alarm comes part by part
+    most = MANY if kind != "expire" else RESOURCES_BESIDE - 1  # the alarm comes part by part
     for many in (1, most):
         asking = await prepared(door, time_, kind, many)
         took[many] = await count(door, kind == "expire", *asking)
