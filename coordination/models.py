@@ -61,10 +61,11 @@ class ResourceRow(Numbered):
             models.UniqueConstraint(fields=["workspace", "name"], name="one_row_per_resource")
         ]
         indexes: ClassVar = [
-            # With the workspace: among a million that are due at once, those of one are found in it alone.
+            models.Index(fields=["due_at"], name="resource_due", condition=Q(due_at__isnull=False)),
+            # However many are due elsewhere, or are there and not due: a workspace's own are found at once.
             models.Index(
-                fields=["due_at", "workspace"], name="resource_due", condition=Q(due_at__isnull=False)
-            )
+                fields=["workspace", "due_at"], name="resource_due_there", condition=Q(due_at__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is due in one workspace is found in the index of what is due."""
+"""What is due in one workspace is found by an index of its own."""
 
 from django.db import migrations, models
 
@@ -7,12 +7,11 @@ class Migration(migrations.Migration):
     dependencies = [("coordination", "0002_chained_moves")]
 
     operations = [
-        migrations.RemoveIndex("resourcerow", "resource_due"),
         migrations.AddIndex(
             "resourcerow",
             models.Index(
-                fields=["due_at", "workspace"],
-                name="resource_due",
+                fields=["workspace", "due_at"],
+                name="resource_due_there",
                 condition=models.Q(due_at__isnull=False),
             ),
         ),

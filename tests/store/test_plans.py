@@ -1,8 +1,9 @@
 """Every statement finds its rows by an index, on tables that are full and on statistics that are stale."""
 
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from typing import Any
 
@@ -52,6 +53,8 @@ SMALL = {"lease_pulse", "lease_outage"}  # a row a process, a row an absence
 # Read in the order of the index from its beginning, and no further than asked.
 IN_ORDER = {"resource_due", "lease_outbox_pkey", "lease_trust_move_pkey"}
 MANY = 3_000  # rows that no node of a plan has any business with
+STEPS = 100_000  # of SQLite's machine, a dozen for a row that is found
+ALL_WAITS = re.compile(r"SELECT resource FROM lease_wait WHERE workspace = '\w+' UNION")  # what it is to find
 STEP = 500  # rows that are looked at in vain at most: one step of the housekeeping
 
 
@@ -69,7 +72,9 @@ async def every_statement(door: Door, time: Time) -> None:
     await door.ask(Withdraw("lock:4", "did:new"), "ws_big")
     assert isinstance(await door.release("did:new", "lock:2", workspace="ws_big"), Released)
     await door.acquire("did:reader", "doc:new", Mode.SHARED, workspace="ws_9")
-    time.passes(500)  # what was filled in begins to run out
+    time.passes(250)  # what was filled in begins to run out
+    assert isinstance(await door.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
+    time.passes(250)
     await door.tick()
     await door.run_with(lambda store: look_at_outbox(store.engine))
     door.authority.drained([f"rcp_{number}" for number in range(1, 500)]).result(timeout=10)
@@ -207,9 +212,31 @@ async def test_plans_of_sqlite(sqlite_database: SqliteDatabase, time_: Time) -> 
         await every_statement(door, time_)
     statements = [text for text in told.values() if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE)", text)]
     assert len(statements) > 20
+    looks = [text for text in statements if re.match(r"\s*(SELECT|WITH)", text)]
     assert sqlite_faults(sqlite_database, statements) == []
+    assert sqlite_long_looks(sqlite_database, looks) == []
     said(sqlite_database, STALE)
     assert sqlite_faults(sqlite_database, statements) == []
+    assert sqlite_long_looks(sqlite_database, looks) == []
+
+
+def sqlite_long_looks(database: SqliteDatabase, statements: list[str]) -> list[str]:
+    """An index may be used, and nearly all of it read: that is told by the steps of SQLite's machine."""
+    long = []
+    with closing(sqlite3.connect(database.path)) as connection:
+        for text in statements:
+            steps = 0
+
+            def hundred() -> int:
+                nonlocal steps
+                steps += 100
+                return 0
+
+            connection.set_progress_handler(hundred, 100)
+            connection.execute(text).fetchall()
+            if steps > STEPS and not ALL_WAITS.match(text):
+                long.append(f"{text}: {steps} steps")
+    return long
 
 
 def sqlite_faults(database: SqliteDatabase, statements: list[str]) -> list[str]:
