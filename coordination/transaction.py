@@ -140,7 +140,8 @@ class Transaction:
         self._active = {workspace: world.active for workspace, world in self.worlds.items()}
 
     def _until(self, need: Needs) -> int:
-        return self.now if need.until is None else need.until
+        """The alarm's clock may be fast: only this transaction's decides what has run out."""
+        return self.now if need.until is None else min(need.until, self.now)
 
     def _take_agents(self, rows: Iterable[Row]) -> None:
         for workspace, did, score, releases, expiries, moved_by in rows:

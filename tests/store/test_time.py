@@ -10,6 +10,7 @@ import pytest
 
 from coordination import clock
 from coordination.alarm import RESOURCES_AT_ONCE
+from coordination.batch import Batch
 from coordination.core.messages import Granted, Held, NotReleased, Released
 from coordination.core.model import Rules
 from coordination.store import Store
@@ -78,6 +79,18 @@ async def test_the_alarm_reclaims_in_time(database: Database, real_time: None, o
         if late[-1] < 0.25:
             return
     raise AssertionError(f"never in time: {late} s late")
+
+
+async def test_an_alarm_that_is_fast_ends_nothing_early(opening: Open, time_: Time) -> None:
+    """It asks by its own clock, and the transaction's decides."""
+    door = opening()
+    granted = await door.acquire("did:a")
+    assert granted.lease.expires_at == START + 30_000
+    for ms, ends in ((29_999, False), (30_000, True)):
+        time_.now = START + ms
+        early = Batch((), [("ws_1", "lock:a")], START + 60_000)
+        await door.run_with(lambda store, batch=early: batch.transact(store, time_))
+        assert ("ws_1" in early.events) is ends
 
 
 async def test_what_runs_out_at_once_is_reclaimed_in_parts(
