@@ -16,7 +16,8 @@ run: environment ## set everything up, then serve http://127.0.0.1:8000
 	@$(PYTHON_OF_VENV) manage.py bootstrap
 	@exec $(PYTHON_OF_VENV) manage.py serve
 
-test: environment services check ## the whole suite, on PostgreSQL and on SQLite
+test: environment ## the whole suite, on PostgreSQL and on SQLite
+	@$(MAKE) --no-print-directory --jobs=2 services check
 	$(PYTHON_OF_VENV) -m pytest --database=postgresql $(ON_POSTGRESQL)
 	$(PYTHON_OF_VENV) -m pytest
 
