@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from coordination import clock
-from coordination.alarm import RESOURCES_AT_ONCE
-from coordination.batch import Batch
 from coordination.core.messages import Granted, Held, NotReleased, Released
 from coordination.core.model import Rules
 from coordination.store import Store
@@ -79,50 +77,6 @@ async def test_the_alarm_reclaims_in_time(database: Database, real_time: None, o
         if late[-1] < 0.25:
             return
     raise AssertionError(f"never in time: {late} s late")
-
-
-async def test_an_alarm_that_is_fast_ends_nothing_early(opening: Open, time_: Time) -> None:
-    """It asks by its own clock, and the transaction's decides."""
-    door = opening()
-    granted = await door.acquire("did:a")
-    assert granted.lease.expires_at == START + 30_000
-    for ms, ends in ((29_999, False), (30_000, True)):
-        time_.now = START + ms
-        early = Batch((), [("ws_1", "lock:a")], START + 60_000)
-        await door.run_with(lambda store, batch=early: batch.transact(store, time_))
-        assert ("ws_1" in early.events) is ends
-
-
-async def test_what_runs_out_at_once_is_reclaimed_in_parts(
-    opening: Open, time_: Time, database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each workspace's in the order in which they ran out; who asks meanwhile waits for one part at most."""
-    door = opening()
-    many = 2 * RESOURCES_AT_ONCE + 50
-    for first in range(0, many, 100):
-        time_.passes(1)
-        numbers = range(first, min(first + 100, many))
-        await door.together(
-            *(door.acquire("did:a", f"lock:{number}", workspace=f"ws_{number % 3}") for number in numbers)
-        )
-    time_.passes(30_000)
-    parts: list[int] = []
-    write = door.store.engine.write
-
-    def counted(changes: Any) -> None:
-        parts.append(len(changes.get("lease_delete", ())))
-        write(changes)
-
-    monkeypatch.setattr(door.store.engine, "write", counted)
-    await door.tick()
-    assert (sum(parts), len(door.kinds("expired"))) == (many, many)
-    assert max(parts) <= RESOURCES_AT_ONCE
-    for workspace in ("ws_0", "ws_1", "ws_2"):
-        ended = [
-            event["at"] for name, event in door.events if (name, event["event"]) == (workspace, "expired")
-        ]
-        assert ended == sorted(ended)
-    assert len(moves(database)) == recorded(database, "expired") == many
 
 
 async def test_the_alarm_begins_the_next_offer(database: Database, time_: Time, opening: Open) -> None:
