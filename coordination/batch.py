@@ -93,10 +93,10 @@ class Batch:
                 need.agents.add(command.agent)
             if isinstance(command, Acquire):
                 need.asking.setdefault(command.resource, set()).add(command.agent)
-        deciding = set(needs)
         for workspace, name in self.due:
-            if workspace not in deciding:  # where all that has run out is looked at anyway
-                needs.setdefault(workspace, Needs(until=self.until)).resources.add(name)
+            need = needs.setdefault(workspace, Needs(until=self.until))
+            if need.until is not None:  # where something is decided, all that has run out is looked at anyway
+                need.resources.add(name)
         return needs
 
     def _give_back(self, transaction: Transaction) -> None:

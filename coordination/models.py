@@ -63,8 +63,9 @@ class ResourceRow(Numbered):
         indexes: ClassVar = [
             models.Index(fields=["due_at"], name="resource_due", condition=Q(due_at__isnull=False)),
             # However many are due elsewhere, or are there and not due: a workspace's own are found at once.
+            # Under another condition, so that no planner takes it for the index of what is due first of all.
             models.Index(
-                fields=["workspace", "due_at"], name="resource_due_there", condition=Q(due_at__isnull=False)
+                fields=["workspace", "due_at"], name="resource_due_there", condition=Q(due_at__gt=0)
             ),
         ]
 

@@ -116,15 +116,15 @@ class Transaction:
     def _load(self, needs: Mapping[str, Needs], strangers: list[str]) -> None:
         resources = _missing(needs, self.worlds, lambda need, world: need.resources - world.resources.keys())
         agents = _missing(needs, self.worlds, lambda need, world: need.agents - world.agents.keys())
-        parts = [workspace for workspace, need in needs.items() if need.until is not None]
         # What was said to have run out, and is remembered, is as it was then.
         self._due = [
             (workspace, name)
-            for workspace in parts
-            for name in needs[workspace].resources & self.worlds[workspace].resources.keys()
+            for workspace, need in needs.items()
+            if need.until is not None
+            for name in need.resources & self.worlds[workspace].resources.keys()
         ]
         timely = self.now >= self._memory.due_from
-        due_in = [workspace for workspace in needs if workspace not in parts] if timely else []
+        due_in = [workspace for workspace, need in needs.items() if timely and need.until is None]
         if resources or agents or strangers or due_in:
             loaded = self._engine.load(Wanted(resources, agents, strangers, due_in), self.now)
             for workspace, active, floor in loaded.tenants:

@@ -72,11 +72,12 @@ OUTAGES = "SELECT since, until FROM lease_outage"
 STAMPS = "SELECT workspace, stamp FROM lease_tenant WHERE workspace = ANY(%s)"
 KEYS = rows("k", _RESOURCE_KEY)
 _HERE = "workspace = k.workspace AND resource = k.name"
-# MATERIALIZED: what is due is found by its time alone. Few rows are, and the planner takes them for many.
+# MATERIALIZED: what is due is found by itself, in its own index. Few rows are, and the planner takes them for
+# many.
 RESOURCES = f"""
 WITH due AS MATERIALIZED (
   SELECT workspace, name, last_token, due_at, contended FROM lease_resource
-   WHERE due_at <= %s AND workspace = ANY(%s)
+   WHERE due_at <= %s AND due_at > 0 AND workspace = ANY(%s)
 )
 SELECT r.workspace, r.name, r.last_token, r.due_at, r.contended
   FROM {each(KEYS, "lease_resource", "r", "workspace = k.workspace AND name = k.name")}

@@ -95,7 +95,7 @@ class SqliteEngine:
         return Begun(None, pulse, outages)
 
     def load(self, want: Wanted, now: int) -> Loaded:
-        due = "SELECT workspace, name FROM lease_resource WHERE due_at <= ? AND workspace = ?"
+        due = "SELECT workspace, name FROM lease_resource WHERE due_at <= ? AND due_at > 0 AND workspace = ?"
         keys = dict.fromkeys(want.resources)
         keys.update(dict.fromkeys(self._rows(due, [(now, workspace) for workspace in want.due_in])))
         tenants = "SELECT workspace, active, token_floor FROM lease_tenant WHERE workspace = ?"

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
             models.Index(
                 fields=["workspace", "due_at"],
                 name="resource_due_there",
-                condition=models.Q(due_at__isnull=False),
+                condition=models.Q(due_at__gt=0),
             ),
         ),
     ]

@@ -184,6 +184,24 @@ async def test_plans_of_postgresql(postgres_database: PostgresDatabase, time_: T
     assert postgres_faults(engine, told.statements, lambda: said(postgres_database, FILL)) == []
 
 
+async def test_plans_after_a_time_in_which_nothing_was_due(
+    postgres_database: PostgresDatabase, time_: Time
+) -> None:
+    """All that the database has counted is that nothing is due, in one small workspace."""
+    tables = ", ".join(name for (name,) in postgres_database.rows(TABLES))
+    idle = f"{NUMBERS.replace(str(ROWS), '60')} SELECT 'ws_1', 'lock:' || i, 1, NULL, false, {START} FROM n"
+    said(
+        postgres_database,
+        [f"{FILL[0].partition(' WITH ')[0]} {idle}", "ANALYZE", f"TRUNCATE {tables}", *FILL],
+    )
+    engine = postgres_database.engine()
+    assert isinstance(engine, PostgresEngine)
+    told = Told(engine)
+    with running(engine) as door:
+        await every_statement(door, time_)
+    assert postgres_faults(engine, told.statements) == []
+
+
 def postgres_faults(
     engine: PostgresEngine, statements: dict[str, Any], between: Callable[[], None] = lambda: None
 ) -> list[str]:

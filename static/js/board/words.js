@@ -17,4 +17,3 @@ export function short(did, letters = 25) {
 /** Whole seconds, and from a minute on what they amount to. */
 export const seconds = (ms) =>
   ms < 60_000 ? `${number(Math.max(0, Math.floor(ms / 1000)))} s` : duration(ms);
-
