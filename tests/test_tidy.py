@@ -1,6 +1,7 @@
-"""The code keeps to its architecture: who imports whom, who reads a clock, how much a reader must hold.
+"""The code keeps to its architecture: which module imports which, and where a clock is read.
 
-Rules and exceptions are tables; an exception stands there with its reason. Style itself is ruff's.
+Rules and exceptions are tables; an exception stands there with its reason. Style itself is ruff's. Each test
+checks every file and lists all that it finds.
 """
 
 import ast
@@ -20,11 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = {".git", ".venv", "var", "node_modules", "dist", "__pycache__", "vendor"}
 SKIPPED |= {".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
 
-LONGEST_FILE, LONGEST_FUNCTION = 300, 70
-LONGER_FILES = {
-    "tests/identity/test_signatures.py": "one way of forging a signature after the other",
-}
-LONGER_FUNCTIONS: dict[str, str] = {}
+LONGEST_FUNCTION = 70
 
 CLOCKS = {
     "time": {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"}
@@ -87,24 +84,30 @@ def rule(file: Path) -> tuple[str, ...]:
     pytest.fail(f"{name_of(file)} is not in the import table: say there what it may import")
 
 
-@pytest.mark.parametrize("file", CODE, ids=name_of)
-def test_imports_go_one_way(file: Path) -> None:
-    if file.name == "__init__.py" and not file.read_text("utf-8").strip():
-        return
-    allowed = rule(file)
-    ours = [module for module in imports(file) if within(module, ("coordination", "intramedial", "tests"))]
-    own_package = name_of(file).removesuffix(".py").replace("/", ".")
-    assert [module for module in ours if not within(module, (*allowed, own_package))] == []
+def test_imports_go_one_way() -> None:
+    found = []
+    for file in CODE:
+        if file.name == "__init__.py" and not file.read_text("utf-8").strip():
+            continue
+        own = name_of(file).removesuffix(".py").replace("/", ".")
+        allowed = (*rule(file), own)
+        ours = [m for m in imports(file) if within(m, ("coordination", "intramedial", "tests"))]
+        found += [f"{name_of(file)} imports {module}" for module in ours if not within(module, allowed)]
+    assert found == []
 
 
-@pytest.mark.parametrize(
-    "file", [file for file in CODE if "coordination/core/" in name_of(file)], ids=name_of
-)
-def test_the_core_is_pure(file: Path) -> None:
-    outside = {"asyncio", "logging", "os", "random", "secrets", "socket", "threading", "time", "uuid"}
-    for module in imports(file):
-        top = module.split(".")[0]
-        assert top == "coordination" or top in sys.stdlib_module_names - outside, module
+def test_the_core_is_pure() -> None:
+    impure = {"asyncio", "logging", "os", "random", "secrets", "socket", "threading", "time", "uuid"}
+    pure = {"coordination", *sys.stdlib_module_names} - impure
+    core = [file for file in CODE if "coordination/core/" in name_of(file)]
+    assert len(core) > 5
+    found = [
+        f"{name_of(file)} imports {module}"
+        for file in core
+        for module in imports(file)
+        if module.split(".")[0] not in pure
+    ]
+    assert found == []
 
 
 def clock_reads(file: Path) -> Iterator[int]:
@@ -120,13 +123,14 @@ def clock_reads(file: Path) -> Iterator[int]:
             yield node.lineno
 
 
-@pytest.mark.parametrize("file", CODE, ids=name_of)
-def test_clocks_are_read_where_the_table_says(file: Path) -> None:
-    lines = list(clock_reads(file))
-    if name_of(file) in MAY_READ_CLOCKS:
-        assert lines, "reads no clock any more: take it off the table"
-    elif "migrations" not in file.parts:
-        assert lines == []
+def test_clocks_are_read_where_the_table_says() -> None:
+    readers = {
+        name_of(file)
+        for file in CODE
+        if "migrations" not in file.parts and next(clock_reads(file), None) is not None
+    }
+    assert {"not on the table": readers - set(MAY_READ_CLOCKS)} == {"not on the table": set()}
+    assert {"no longer read one": set(MAY_READ_CLOCKS) - readers} == {"no longer read one": set()}
 
 
 def functions(file: Path) -> Iterator[tuple[str, int]]:
@@ -136,22 +140,14 @@ def functions(file: Path) -> Iterator[tuple[str, int]]:
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-@pytest.mark.parametrize("file", [*PYTHON, *files("*.css", "*.js", "*.html")], ids=name_of)
-def test_no_file_is_longer_than_a_reader_can_hold(file: Path) -> None:
-    length = len(file.read_text("utf-8").splitlines())
-    assert (length > LONGEST_FILE) == (name_of(file) in LONGER_FILES), f"{length} lines"
-
-
-@pytest.mark.parametrize("file", PYTHON, ids=name_of)
-def test_no_function_is_longer_than_a_reader_can_hold(file: Path) -> None:
-    for function, length in functions(file):
-        longer = f"{name_of(file)}:{function}" in LONGER_FUNCTIONS
-        assert (length > LONGEST_FUNCTION) == longer, f"{function} has {length} lines"
-
-
-def test_the_tables_name_files_that_exist() -> None:
-    named = [*MAY_READ_CLOCKS, *LONGER_FILES, *(key.split(":")[0] for key in LONGER_FUNCTIONS)]
-    assert [name for name in named if not (ROOT / name).is_file()] == []
+def test_no_function_is_longer_than_a_reader_can_hold() -> None:
+    found = [
+        f"{name_of(file)}: {function} has {length} lines"
+        for file in PYTHON
+        for function, length in functions(file)
+        if length > LONGEST_FUNCTION
+    ]
+    assert found == []
 
 
 NOT_TO_BE_READ = re.compile(
@@ -162,19 +158,25 @@ NOT_TO_BE_READ = re.compile(
 )
 
 
-@pytest.mark.parametrize(
-    "file",
-    files("*.py", "*.js", "*.css", "*.html", "*.md", "*.toml", "*.yaml", "*.lock", "Makefile"),
-    ids=name_of,
-)
-def test_no_leftovers(file: Path) -> None:
-    if file == Path(__file__):  # names them
-        return
-    lines = file.read_text("utf-8").splitlines()
-    assert [(number, line) for number, line in enumerate(lines, 1) if NOT_TO_BE_READ.search(line)] == []
+def test_no_leftovers() -> None:
+    texts = files("*.py", "*.js", "*.css", "*.html", "*.md", "*.toml", "*.yaml", "*.lock", "Makefile")
+    found = [
+        f"{name_of(file)}:{number}: {line.strip()}"
+        for file in texts
+        if file != Path(__file__)  # names them
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if NOT_TO_BE_READ.search(line)
+    ]
+    assert found == []
 
 
-@pytest.mark.parametrize("file", [file for file in PYTHON if name_of(file).startswith("tests/")], ids=name_of)
-def test_no_test_is_skipped_or_expected_to_fail(file: Path) -> None:
-    marks = [node for node in ast.walk(tree(file)) if isinstance(node, ast.Attribute)]
-    assert not [node.lineno for node in marks if node.attr in {"skip", "skipif", "xfail", "importorskip"}]
+def test_no_test_is_skipped_or_expected_to_fail() -> None:
+    marks = {"skip", "skipif", "xfail", "importorskip"}
+    found = [
+        f"{name_of(file)}:{node.lineno}"
+        for file in PYTHON
+        if name_of(file).startswith("tests/")
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.Attribute) and node.attr in marks
+    ]
+    assert found == []

@@ -4,7 +4,6 @@ import gettext
 import re
 from typing import Any
 
-import pytest
 from babel.messages.catalog import Message
 
 from tests import messages
@@ -30,15 +29,25 @@ def test_it_has_what_the_project_says_and_nothing_else() -> None:
     assert there - said == set(), "make messages"
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: texts(entry.id)[0][:40])
-def test_a_string_is_translated(entry: Message) -> None:
-    assert all(texts(entry.string)), "without a translation"
-    assert not entry.fuzzy
+def faults(entry: Message) -> list[str]:
+    """What is wrong with the translation of one entry."""
+    if not all(texts(entry.string)):
+        return ["has no translation"]
+    found = ["is marked fuzzy"] if entry.fuzzy else []
     for original, translated in zip(texts(entry.id), texts(entry.string), strict=True):
-        assert sorted(set(PLACEHOLDER.findall(original))) == sorted(set(PLACEHOLDER.findall(translated)))
-        assert sorted(TAG.findall(original)) == sorted(TAG.findall(translated))
-        assert original.endswith(".") == translated.endswith(".")
-        assert (original == translated) == (original in SAME), "not translated"
+        if set(PLACEHOLDER.findall(original)) != set(PLACEHOLDER.findall(translated)):
+            found.append("has other placeholders")
+        if sorted(TAG.findall(original)) != sorted(TAG.findall(translated)):
+            found.append("has other tags")
+        if original.endswith(".") != translated.endswith("."):
+            found.append("ends in another way")
+        if (original == translated) != (original in SAME):
+            found.append("is not translated")
+    return found
+
+
+def test_every_string_is_translated() -> None:
+    assert [(texts(entry.id)[0], fault) for entry in ENTRIES for fault in faults(entry)] == []
 
 
 def test_the_compiled_catalogue_is_that_of_the_source() -> None:
