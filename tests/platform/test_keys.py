@@ -40,9 +40,18 @@ def test_any_text_is_judged_without_a_fault(text):
     assert not keys.well_formed(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "imk_", SECRET[:-1], SECRET + "0", SECRET.lower(), " " + SECRET, SECRET + "\n"]
-)
+NEARLY = {
+    "nothing": "",
+    "the beginning alone": "imk_",
+    "too short": SECRET[:-1],
+    "too long": SECRET + "0",
+    "small letters": SECRET.lower(),
+    "a space before it": " " + SECRET,
+    "a line's end after it": SECRET + "\n",
+}
+
+
+@pytest.mark.parametrize("text", NEARLY.values(), ids=NEARLY)
 def test_what_is_nearly_a_key_is_not(text):
     assert not keys.well_formed(text)
 

@@ -49,6 +49,7 @@ def test_a_line_inside_a_request_has_its_id():
         "Authorization: Bearer hunter2hunter2",
         "postgres://me:hunter2@db/name",
     ],
+    ids=["API key", "Bearer", "password in an address"],
 )
 def test_no_secret_gets_in(text):
     found = line("%s", text)["message"]

@@ -58,7 +58,7 @@ def test_registering_twice_registers_once(owner, at, workspace):
         {"typ": proofs.ADOPTION},
         {"typ": "JWT"},
     ],
-    ids=str,
+    ids=["workspace", "audience", "an hour old", "an hour ahead", "no time", "DID", "adoption", "any type"],
 )
 def test_a_proof_of_something_else_is_refused(owner, at, workspace, changed):
     agent = Agent()
