@@ -11,23 +11,19 @@ import pytest
 import uvicorn
 from django.conf import settings
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosedError, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
 from coordination.live.hub import hub
 from coordination.live.room import Pace
 from intramedial.workspaces.models import Workspace
 from tests.live.browser import acquire
-from tests.live.wire import DID, ServerFactory, lease, live, shown, told, watch
+from tests.live.wire import DID, ServerFactory, closed, lease, live, shown, told, watch
 
 
 async def code_of(client: connect) -> int:
     """The code with which the server closes."""
     async with client as connection:
-        with pytest.raises(ConnectionClosedError) as closed:
-            while True:
-                await asyncio.wait_for(connection.recv(), 10)
-    assert closed.value.rcvd is not None
-    return closed.value.rcvd.code
+        return await closed(connection, within_s=10)
 
 
 async def test_a_grant_is_seen_by_all_and_the_servers_end_too(live_server_process: ServerFactory) -> None:
@@ -44,10 +40,7 @@ async def test_a_grant_is_seen_by_all_and_the_servers_end_too(live_server_proces
         await asyncio.to_thread(server.terminate)
         assert time.monotonic() - began < 5
         for client in (one, other):
-            with pytest.raises(ConnectionClosedError) as closed:
-                await client.recv()
-            assert closed.value.rcvd is not None
-            assert closed.value.rcvd.code == 1012
+            assert await closed(client) == 1012
     lines = [orjson.loads(line) for line in server.log.splitlines() if line.startswith("{")]
     closed_lines = [line for line in lines if line["message"] == "live socket closed"]
     assert [line["code"] for line in closed_lines] == [1012, 1012]
@@ -68,22 +61,14 @@ async def test_refusals_over_the_wire(live_server_process: ServerFactory) -> Non
     async with watch(server) as client:
         await told(client)
         await client.send("x" * 16_385)
-        with pytest.raises(ConnectionClosedError) as closed:
-            await client.recv()
-        assert closed.value.rcvd is not None
-        assert closed.value.rcvd.code == 1009
+        assert await closed(client) == 1009
     async with watch(server) as client:
         await told(client)
         key = await asyncio.to_thread(server.manage, "apikey", "create", server.secrets["workspace"])
         async with watch(server, key["apiKey"]) as other:
             await told(other)
             await asyncio.to_thread(server.manage, "apikey", "revoke", key["prefix"])
-            began = time.monotonic()
-            with pytest.raises(ConnectionClosedError) as closed:
-                await asyncio.wait_for(other.recv(), 6)
-            assert time.monotonic() - began < 5
-            assert closed.value.rcvd is not None
-            assert closed.value.rcvd.code == 4401
+            assert await closed(other, within_s=5) == 4401
 
 
 def handshake(port: int, path: str, key: str) -> socket.socket:

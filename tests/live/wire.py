@@ -6,7 +6,9 @@ from typing import Any
 
 import httpx
 import orjson
+import pytest
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosedError
 
 from tests.server import ServerProcess
 
@@ -39,6 +41,16 @@ async def told(client: ClientConnection, within_s: float = 5) -> dict[str, Any]:
             message: dict[str, Any] = orjson.loads(await client.recv())
             if message["type"] == "snapshot" or message["events"]:
                 return message
+
+
+async def closed(client: ClientConnection, within_s: float = 5) -> int:
+    """The code with which the server closes the socket; whatever it sends before that is read."""
+    with pytest.raises(ConnectionClosedError) as end:
+        async with asyncio.timeout(within_s):
+            while True:
+                await client.recv()
+    assert end.value.rcvd is not None
+    return end.value.rcvd.code
 
 
 def shown(message: dict[str, Any]) -> set[str]:
