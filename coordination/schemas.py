@@ -146,6 +146,7 @@ class LeaseHeld(Shape):
 
     ok: Literal[False]
     reason: Literal["lease_held"]
+    resource: Name
     holder: Did
     holders: list[Did]
     offered: bool = Field(description="True when nobody holds it and `holder` is the first it is offered to.")
@@ -171,6 +172,7 @@ class Deadlock(Shape):
 
     ok: Literal[False]
     reason: Literal["deadlock"]
+    resource: Name
     holder: Did
     waiting_on: Name = Field(description="What `holder` itself waits for.")
     cycle: list[Step] = Field(description="The whole chain, the caller first.")
@@ -213,6 +215,7 @@ class NotReleased(Shape):
 
     ok: Literal[False]
     reason: Literal["stale_lease", "not_held"]
+    resource: Name
     holder: Did = Absent(description="Another agent that holds it, if one does.")
     receipt: Receipt | None
 
