@@ -9,7 +9,7 @@ from intramedial.calls import Call, Reply
 from intramedial.receipts import wellknown
 from intramedial.schemas import Problem
 
-ANSWERS = {200: dict[str, Any], 413: Problem}
+ANSWERS = {200: dict[str, Any], 413: Problem, 422: Problem}
 PUBLIC = {"cache-control": "public, max-age=60", "access-control-allow-origin": "*"}
 
 

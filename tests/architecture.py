@@ -2,7 +2,10 @@
 
 PLATFORM = ("intramedial",)
 # Values: pure, so every side of the door may use them.
-VALUES = ("coordination.core", "coordination.ids", "coordination.tasks", "coordination.wire")
+VALUES = (
+    *("coordination.core", "coordination.cursors", "coordination.ids", "coordination.tasks"),
+    "coordination.wire",
+)
 # What remembers.
 STORE = (
     *("coordination.clock", "coordination.engines", "coordination.models"),
@@ -24,6 +27,7 @@ PAGES = (*DOOR, "coordination.page", "coordination.texts", *PLATFORM)
 MAY_IMPORT = {
     "coordination/core/*": ("coordination.core",),
     "coordination/wire.py": VALUES,
+    "coordination/cursors.py": (),
     "coordination/ids.py": (),
     "coordination/tasks.py": (),
     "coordination/texts.py": ("coordination.problem_texts",),
