@@ -116,6 +116,7 @@ MAY_READ_CLOCKS = {
     "intramedial/management/commands/betapassword.py": "an end that is over already",
     "intramedial/audit/log.py": "which entries are kept no longer",
     "intramedial/audit/models.py": "when an entry was made",
+    "intramedial/client_faults.py": "how often a line is written",
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
     "intramedial/health.py": "how long a check is believed",
