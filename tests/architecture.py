@@ -109,7 +109,7 @@ MAY_READ_CLOCKS = {
     "intramedial/accounts/admin.py": "when a password was revoked",
     "intramedial/accounts/access.py": "when somebody asked",
     "intramedial/accounts/beta.py": "beta passwords that expire",
-    "intramedial/accounts/gate.py": "when a session's beta password was looked at last",
+    "intramedial/accounts/gate.py": "when a session was used last",
     "intramedial/accounts/models.py": "when a row was made",
     "intramedial/accounts/purging.py": "what has expired",
     "intramedial/accounts/tries.py": "tries of the last hour",
