@@ -1,5 +1,6 @@
 """Published documents: how long they may be kept, and 304 for who has the current one."""
 
+import httpx
 import pytest
 
 from intramedial.receipts import signing
@@ -67,3 +68,15 @@ async def test_the_window_of_a_trial_is_its_own_whatever_the_setting_is_now(tria
     ]
     for answer in answers:
         assert answer.headers["ratelimit-policy"] == f'"trial";q=35;w={7 * DAY_S}', answer.request.url
+
+
+def test_a_connection_goes_on_after_a_304(live_server_process):
+    server = live_server_process()
+    with httpx.Client(base_url=server.url, trust_env=False) as client:
+        for path in PATHS:
+            document = client.get(path)
+            for method in ("GET", "HEAD"):
+                answer = client.request(method, path, headers={"if-none-match": document.headers["etag"]})
+                assert (answer.status_code, answer.content) == (304, b"")
+                assert answer.headers["cache-control"] == document.headers["cache-control"]
+            assert client.get(path).content == document.content
