@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from ninja import Query, Router
 
-from coordination import authority, deciding, queries, schemas
+from coordination import authority, cursors, deciding, queries, schemas
 from coordination.core.messages import (
     Acquire,
     Command,
@@ -24,6 +24,7 @@ from coordination.core.messages import (
 from coordination.ids import new_lease_id
 from intramedial.calls import COUNTED, UNCOUNTED, Call, Headers, Reply
 from intramedial.problems import Problem
+from intramedial.routes import invalid
 from intramedial.schemas import errors
 
 router = Router(tags=["coordination"], by_alias=True)
@@ -92,7 +93,11 @@ async def wait(request: Call, query: Query[schemas.WaitQuery]) -> Reply:
     """The live picture of the workspace, or of one resource. It never shows what has run out."""
     resource = query.resource[0] if query.resource is not None else None
     workspace = request.caller.workspace
-    return await _seen(queries.picture(workspace, resource, query.limit, query.cursor))
+    try:
+        after = "" if query.cursor is None else cursors.read(workspace, query.cursor)
+    except ValueError as error:
+        raise invalid(("/cursor", str(error))) from None
+    return await _seen(queries.picture(workspace, resource, query.limit, after))
 
 
 @router.delete(

@@ -117,11 +117,11 @@ class Batch:
         command = ask.command
         if isinstance(command, GiveBack):
             outcome = self._end(transaction, ask.workspace, command)
-            return Answer(outcome, orjson.dumps(wire.body(outcome, store.rules)))
+            return Answer(outcome, orjson.dumps(wire.body(command.resource, outcome, store.rules)))
         world = transaction.worlds[ask.workspace]
         world.active_limit = ask.active_limit
         outcome = decide(world, command, transaction.now)
-        body = orjson.dumps(wire.body(outcome, store.rules))
+        body = orjson.dumps(wire.body(command.resource, outcome, store.rules))
         names = wire.receipt_names(command, outcome)
         if names is None:
             return Answer(outcome, body)
@@ -134,6 +134,7 @@ class Batch:
             workspace=ask.workspace,
             event=names[0],
             outcome=names[1],
+            resource=command.resource,
             digest=ask.digest,
             result_json=body,
         )
@@ -160,6 +161,7 @@ class Batch:
             workspace=workspace,
             event="coordination.expire" if expired else "coordination.give_back",
             outcome="expired" if expired else "released",
+            resource=event.resource,
             digest=None,
             result_json=orjson.dumps(wire.ended(event, event.lease)),
         )

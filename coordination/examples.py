@@ -44,6 +44,7 @@ EXAMPLES: dict[str, Json] = {
     "LeaseHeld": {
         "ok": False,
         "reason": "lease_held",
+        "resource": RESOURCE,
         "holder": ANA,
         "holders": [ANA],
         "offered": False,
@@ -57,6 +58,7 @@ EXAMPLES: dict[str, Json] = {
     "Deadlock": {
         "ok": False,
         "reason": "deadlock",
+        "resource": "lock:a",
         "holder": ANA,
         "waitingOn": "lock:b",
         "cycle": [{"agent": BEN, "waitsFor": "lock:a"}, {"agent": ANA, "waitsFor": "lock:b"}],
@@ -68,7 +70,13 @@ EXAMPLES: dict[str, Json] = {
         "trust": {"score": 50.5, "delta": 0.5},
         "receipt": RECEIPT,
     },
-    "NotReleased": {"ok": False, "reason": "stale_lease", "holder": BEN, "receipt": RECEIPT},
+    "NotReleased": {
+        "ok": False,
+        "reason": "stale_lease",
+        "resource": RESOURCE,
+        "holder": BEN,
+        "receipt": RECEIPT,
+    },
     "Withdrawn": {"ok": True, "withdrawn": True},
     "Picture": {
         "ok": True,

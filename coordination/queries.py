@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from . import clock, wire
+from . import clock, cursors, wire
 from .core.model import Agent, Lease, Resource
 from .core.picture import deadlocks
 from .opening import open_engine, rules
@@ -29,23 +29,22 @@ _executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="queries")
 _store: Store | None = None
 
 
-async def picture(
-    workspace: str, resource: str | None = None, limit: int = PAGE, cursor: str | None = None
-) -> Json:
+async def picture(workspace: str, resource: str | None = None, limit: int = PAGE, after: str = "") -> Json:
     """The body of `GET wait`: holders, queues, deadlock pairs of one resource or of a page of resources.
 
-    A page holds whole queues of up to `limit` resources; `nextCursor` is there when more follow. Deadlock
-    pairs stand with the resource that was asked for. Raises StorageFault.
+    A page holds whole queues of up to `limit` resources whose names come after `after`; `nextCursor` is there
+    when more follow (see `cursors`). Deadlock pairs stand with the resource that was asked for. Raises
+    StorageFault.
     """
 
     def read(transaction: Transaction) -> Json:
         if resource is not None:
             names, more = [resource], False
         else:
-            names = transaction.active_names(workspace, cursor or "", limit + 1)
+            names = transaction.active_names(workspace, after, limit + 1)
             names, more = names[:limit], len(names) > limit
         shown = _shown(transaction, workspace, names, resource)
-        return {**shown, "nextCursor": names[-1]} if more else shown
+        return {**shown, "nextCursor": cursors.give(workspace, names[-1])} if more else shown
 
     return await _reading(read)
 

@@ -5,15 +5,16 @@ Answers are written by `coordination.wire`; a test holds what is served to these
 
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo
+from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
 
 from coordination.core.model import Mode
-from coordination.core.names import MAX_NAME, normal_name, parse_resource
+from coordination.core.names import MAX_NAME, parse_resource
 from coordination.examples import EXAMPLES
 from intramedial.schemas import Absent, Did, Instant, Receipt, Shape, example
 
 MAX_PAGE = 500
 MAX_LEASE_ID = 256
+MAX_CURSOR = 2048
 
 
 class Requested(NamedTuple):
@@ -87,8 +88,8 @@ class WaitQuery(Shape):
     limit: Annotated[int, BeforeValidator(_digits)] = Field(
         default=MAX_PAGE, ge=1, le=MAX_PAGE, description="Resources a page."
     )
-    cursor: Annotated[str, AfterValidator(normal_name)] = Absent(
-        description="`nextCursor` of the page before."
+    cursor: Annotated[str, Field(max_length=MAX_CURSOR)] = Absent(
+        description="`nextCursor` of the page before, as it was given. Any other value is refused."
     )
 
 
@@ -146,6 +147,7 @@ class LeaseHeld(Shape):
 
     ok: Literal[False]
     reason: Literal["lease_held"]
+    resource: Name
     holder: Did
     holders: list[Did]
     offered: bool = Field(description="True when nobody holds it and `holder` is the first it is offered to.")
@@ -171,6 +173,7 @@ class Deadlock(Shape):
 
     ok: Literal[False]
     reason: Literal["deadlock"]
+    resource: Name
     holder: Did
     waiting_on: Name = Field(description="What `holder` itself waits for.")
     cycle: list[Step] = Field(description="The whole chain, the caller first.")
@@ -213,6 +216,7 @@ class NotReleased(Shape):
 
     ok: Literal[False]
     reason: Literal["stale_lease", "not_held"]
+    resource: Name
     holder: Did = Absent(description="Another agent that holds it, if one does.")
     receipt: Receipt | None
 
@@ -271,7 +275,7 @@ class Picture(Shape):
     holders: list[Holding]
     queue: list[Waiting]
     deadlocks: list[DeadlockPair]
-    next_cursor: str = Absent(description="Ask with it for the next page; absent on the last.")
+    next_cursor: str = Absent(description="Opaque. Ask with it for the next page; absent on the last.")
 
 
 class Trust(Shape):

@@ -167,6 +167,7 @@ RECEIPT: Texts = {
     "check_result_ok": _("El resultado firmado es el mismo que recibiste."),
     "check_result_bad": _("El resultado firmado no es el que recibiste."),
     "fact_outcome": _("Qué"),
+    "fact_resource": _("Recurso"),
     "fact_token": _("Testigo"),
     "fact_agent": _("Agente"),
     "fact_auth": _("Identificado por"),

@@ -1,7 +1,7 @@
 """The wire form of core values: dictionaries of camelCase fields, instants as RFC 3339 in UTC.
 
-Pure, so that the authority can fix an answer's bytes within the deciding transaction, and every shell says
-the same thing in the same words. A lease id is told to its holder only.
+Pure, so that the authority can fix an answer's bytes within the deciding transaction, and REST, MCP and the
+pages return the same fields. A lease id appears only in answers to the lease's holder.
 """
 
 import time
@@ -41,17 +41,22 @@ def instant(ms: int) -> str:
     return f"{_second(seconds)}.{rest:03d}Z"
 
 
-def body(outcome: Outcome, rules: Rules) -> Json:
-    """The answer's body without its receipt. LimitReached is no body but an error of the shell."""
+def body(resource: str, outcome: Outcome, rules: Rules) -> Json:
+    """The answer's body without its receipt, for a command about `resource` (a base name).
+
+    Every refusal names the resource, as a grant and a release do, so that its receipt says what was refused.
+    REST and MCP answer LimitReached with a problem, not with this body.
+    """
     match outcome:
         case Granted():
             return {"ok": True, "lease": _granted(outcome, rules)}
         case Held():
-            return _held(outcome)
+            return _held(resource, outcome)
         case Deadlock():
             return {
                 "ok": False,
                 "reason": outcome.reason.value,
+                "resource": resource,
                 "holder": outcome.holder,
                 "waitingOn": outcome.waiting_on,
                 "cycle": cycle(outcome.cycle),
@@ -65,7 +70,7 @@ def body(outcome: Outcome, rules: Rules) -> Json:
             trust = {"score": float(outcome.trust), "delta": float(outcome.delta)}
             return {"ok": True, "released": released, "trust": trust}
         case NotReleased():
-            refused: Json = {"ok": False, "reason": outcome.reason.value}
+            refused: Json = {"ok": False, "reason": outcome.reason.value, "resource": resource}
             return refused if outcome.holder is None else {**refused, "holder": outcome.holder}
         case Withdrawn():
             return {"ok": True, "withdrawn": outcome.withdrawn}
@@ -88,10 +93,11 @@ def _granted(outcome: Granted, rules: Rules) -> Json:
     }
 
 
-def _held(outcome: Held) -> Json:
+def _held(resource: str, outcome: Held) -> Json:
     said: Json = {
         "ok": False,
         "reason": outcome.reason.value,
+        "resource": resource,
         "holder": outcome.holder,
         "holders": list(outcome.holders),
         "offered": outcome.offered,

@@ -25,8 +25,9 @@ without the method asked for is `405` with `Allow` and the reason `not_found`. `
 `GET` is.
 
 JSON is read strictly: UTF-8 without a byte order mark, no name twice in an object, no NaN or infinity, no
-lone surrogates, at most 16 deep. Unknown members are ignored. Durations are whole milliseconds (`…Ms`),
-instants RFC 3339 in UTC (`…At`).
+lone surrogates, at most 16 deep. Unknown members are ignored; an unknown query parameter is refused (422)
+with the name that was probably meant. Durations are whole milliseconds (`…Ms`), instants RFC 3339 in UTC
+(`…At`). One slash at the end of a path makes no difference.
 
 There are no CORS headers, except on the published keys and on this description.
 """

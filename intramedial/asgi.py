@@ -24,7 +24,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 LEAN_PREFIXES = ("/api/", "/health/", "/.well-known/")
-LEAN_PATHS = ("/openapi.json",)
+LEAN_PATHS = ("/openapi.json", "/openapi.json/")
 GARBAGE_AFTER = 20_000  # objects made and not freed
 
 

@@ -68,7 +68,10 @@ def router(authority: Check) -> Router:
     )
 
     @routes.get(
-        "live", operation_id="live", summary="Is the process up", response={200: Live, 413: ProblemShape}
+        "live",
+        operation_id="live",
+        summary="Is the process up",
+        response={200: Live, 413: ProblemShape, 422: ProblemShape},
     )
     async def live(request: Call) -> Reply:
         """Answers as long as the process does; asks nothing of its databases."""
@@ -78,7 +81,7 @@ def router(authority: Check) -> Router:
         "ready",
         operation_id="ready",
         summary="Can it serve",
-        response={200: Ready, 413: ProblemShape, 503: NotReady},
+        response={200: Ready, 413: ProblemShape, 422: ProblemShape, 503: NotReady},
     )
     async def ready(request: Call) -> Reply:
         """Whether leases can be decided and callers told apart."""

@@ -43,8 +43,8 @@ async def application(scope: Message, receive: Receive, send: Send) -> None:
 async def _answer(scope: Message, receive: Receive) -> Reply:
     try:
         method, table = scope["method"], api.routes_by_path()
-        if method == "OPTIONS" and scope["path"] in table:
-            allow = routes.allowed(table[scope["path"]])
+        if method == "OPTIONS" and (by_method := routes.at(table, scope["path"])) is not None:
+            allow = routes.allowed(by_method)
             return Reply(204, b"", ((b"allow", allow.encode()),), media_type=b"")
         route = routes.find(table, method, scope["path"])
         call = await read_call(scope, receive)

@@ -79,7 +79,14 @@ def configuration(level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": "intramedial.logs.JsonFormatter"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "filters": {"client_faults": {"()": "intramedial.client_faults.ClientFaults"}},
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": "json",
+                "filters": ["client_faults"],
+            }
+        },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # Django's own handlers would say everything a second time.

@@ -2,10 +2,15 @@
 
 The API has no variable in any path, so finding an operation is two look-ups. The shapes that validate are
 those of the registered signature, which are the ones in the OpenAPI description.
+
+A query parameter that the operation does not have is refused (422): a misspelt one that was ignored would
+answer another question than the one that was asked. Unknown members of a body are ignored.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,10 +21,19 @@ from pydantic import BaseModel, ValidationError
 
 from intramedial.calls import Call, Credentials, Reply
 from intramedial.identity.principal import Principal
+from intramedial.near_names import nearest
 from intramedial.problems import Problem
 from intramedial.strict_json import MalformedJson, parse_object
 
 MAX_QUERY = 8192
+MAX_FAULTS = 10
+"""Unknown query parameters that one answer names."""
+MAX_COMPARED = 50
+"""Unknown members of a body that are compared with a missing one."""
+LONGEST_SHOWN = 80
+"""Characters of a given name that a sentence repeats."""
+
+_SLASHES = re.compile("/{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +49,27 @@ class Route:
 
     async def run(self, call: Call) -> Reply:
         """The operation's answer. Problem for a body or query that is not valid (400, 422)."""
-        if self.body is not None:
-            return await self.view(call, validated(self.body, _json(call), call.principal))
         if self.query is not None:
-            return await self.view(call, validated(self.query, _query(call.parts.query), call.principal))
+            query = _query(call.parts.query, wire_names(self.query))
+            return await self.view(call, validated(self.query, query, call.principal))
+        given = _json(call) if self.body is not None else None
+        if call.parts.query:
+            _query(call.parts.query, ())
+        if self.body is not None and given is not None:
+            return await self.view(call, validated(self.body, given, call.principal))
         return await self.view(call)
 
 
 def validated(shape: type[BaseModel], given: dict[str, Any], caller: Principal | None) -> Any:
-    """What is given as `shape`, by the semantic classes of the caller's workspace. Problem (422) if not."""
+    """`given` as an instance of `shape`, read by the semantic classes of the caller's workspace.
+
+    Raises Problem (422), which names a member that was probably meant for one that is missing.
+    """
     context = caller.semantic_classes if caller is not None else None
     try:
         return shape.__pydantic_validator__.validate_python(given, context=context)
     except ValidationError as error:
-        raise invalid(*_faults(error)) from None
+        raise invalid(*_faults(error, given, wire_names(shape))) from None
 
 
 def table(api: NinjaAPI) -> dict[str, dict[str, Route]]:
@@ -84,13 +105,29 @@ def find(routes: Mapping[str, Mapping[str, Route]], method: str, path: str) -> R
     """The route of a request. HEAD is GET without its body. Problem for an unknown path (404) or method
     (405).
     """
-    by_method = routes.get(path)
+    by_method = at(routes, path)
     if by_method is None:
-        raise Problem("not_found", "There is nothing at this path. The API is described at /openapi.json.")
+        raise _not_found(routes, path)
     route = by_method.get("GET" if method == "HEAD" else method)
     if route is None:
         raise method_not_allowed(by_method)
     return route
+
+
+def at(routes: Mapping[str, Mapping[str, Route]], path: str) -> Mapping[str, Route] | None:
+    """The routes of a path by method, or None. One slash at the end of a path makes no difference: some
+    clients always add it, and few follow a redirect of a POST."""
+    by_method = routes.get(path)
+    return routes.get(path[:-1]) if by_method is None and path.endswith("/") else by_method
+
+
+def _not_found(routes: Mapping[str, Mapping[str, Route]], path: str) -> Problem:
+    """404, with the path that was probably meant."""
+    plain = _SLASHES.sub("/", path).rstrip("/").lower()
+    meant = f" Did you mean {plain}? Case and double slashes count." if plain in routes else ""
+    return Problem(
+        "not_found", f"There is nothing at this path.{meant} The API is described at /openapi.json."
+    )
 
 
 def allowed(by_method: Mapping[str, Route]) -> str:
@@ -131,7 +168,14 @@ def _json(call: Call) -> dict[str, Any]:
         raise Problem("malformed_json", str(error)) from None
 
 
-def _query(raw: bytes) -> dict[str, str]:
+@cache
+def wire_names(shape: type[BaseModel]) -> tuple[str, ...]:
+    """The names that a shape's members have in a request."""
+    return tuple(field.alias or name for name, field in shape.model_fields.items())
+
+
+def _query(raw: bytes, known: tuple[str, ...]) -> dict[str, str]:
+    """The parameters of a query by name. Problem (422) for one that is not in `known` or is given twice."""
     if not raw:
         return {}
     if len(raw) > MAX_QUERY:
@@ -145,20 +189,45 @@ def _query(raw: bytes) -> dict[str, str]:
         if name in query:
             raise invalid((f"/{_escape(name)}", "is given twice"))
         query[name] = value
+    if unknown := [name for name in query if name not in known]:
+        raise invalid(*((f"/{_escape(name)}", _unknown(name, known)) for name in unknown[:MAX_FAULTS]))
     return query
 
 
-def _faults(error: ValidationError) -> list[tuple[str, str]]:
+def _unknown(name: str, known: tuple[str, ...]) -> str:
+    """Why a query parameter is refused, with the name that was probably meant or all that there are."""
+    meant = nearest(name, known)
+    if meant is not None:
+        advice = f"did you mean {meant}?"
+    elif known:
+        advice = f"this operation has {', '.join(known)}"
+    else:
+        advice = "this operation has no query parameters"
+    return f"there is no parameter {name[:LONGEST_SHOWN]!r}; {advice}"
+
+
+def _faults(error: ValidationError, given: dict[str, Any], known: tuple[str, ...]) -> list[tuple[str, str]]:
     return [
-        ("".join(f"/{_escape(str(part))}" for part in fault["loc"]), _words(fault))
+        ("".join(f"/{_escape(str(part))}" for part in fault["loc"]), _words(fault, given, known))
         for fault in error.errors(include_url=False, include_input=False)
     ]
 
 
-def _words(fault: Any) -> str:
+def _words(fault: Any, given: dict[str, Any], known: tuple[str, ...]) -> str:
+    if fault["type"] == "missing" and len(fault["loc"]) == 1:
+        return _missing(str(fault["loc"][0]), given, known)
     # Words of our own validators, without pydantic's "Value error, " before them.
     own = fault.get("ctx", {}).get("error")
     return str(own) if isinstance(own, ValueError) else fault["msg"]
+
+
+def _missing(name: str, given: dict[str, Any], known: tuple[str, ...]) -> str:
+    """That a member is missing, and which unknown one was probably meant for it."""
+    unknown = [other for other in given if other not in known][:MAX_COMPARED]
+    meant = next((other for other in unknown if nearest(other, known) == name), None)
+    if meant is None:
+        return "Field required"
+    return f"the name is {name}; you sent {meant if meant.isidentifier() else repr(meant)}"
 
 
 def _escape(name: str) -> str:

@@ -91,7 +91,7 @@ class Receipt(Shape):
     kid: str = Field(description="The signing key: its RFC 7638 thumbprint.")
     jws: str = Field(
         description="Compact JWS (RFC 7515), EdDSA. Its claims: iss, iat, jti, sub, auth, workspace, event, "
-        "outcome, request.digest, and `result`: this body without `receipt`.",
+        "outcome, resource, request.digest, and `result`: this body without `receipt`.",
         json_schema_extra={"pattern": r"^[\w-]+\.[\w-]+\.[\w-]+$"},
     )
 

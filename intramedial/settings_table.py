@@ -172,7 +172,13 @@ TABLE = (
         "INTRAMEDIAL_LOGIN_TRIES",
         "20",
         _whole(1, 1_000_000),
-        "sign-up and log-in tries in an hour, of one address and of one account",
+        "sign-up and log-in tries in an hour, of one address and of one address with one account",
+    ),
+    Setting(
+        "INTRAMEDIAL_ACCOUNT_TRIES",
+        "200",
+        _whole(1, 1_000_000),
+        "wrong log-in tries in an hour of one account, from all addresses together",
     ),
     Setting(
         "INTRAMEDIAL_ACCESS_REQUESTS",

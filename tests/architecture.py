@@ -2,7 +2,10 @@
 
 PLATFORM = ("intramedial",)
 # Values: pure, so every side of the door may use them.
-VALUES = ("coordination.core", "coordination.ids", "coordination.tasks", "coordination.wire")
+VALUES = (
+    *("coordination.core", "coordination.cursors", "coordination.ids", "coordination.tasks"),
+    "coordination.wire",
+)
 # What remembers.
 STORE = (
     *("coordination.clock", "coordination.engines", "coordination.models"),
@@ -24,6 +27,7 @@ PAGES = (*DOOR, "coordination.page", "coordination.texts", *PLATFORM)
 MAY_IMPORT = {
     "coordination/core/*": ("coordination.core",),
     "coordination/wire.py": VALUES,
+    "coordination/cursors.py": (),
     "coordination/ids.py": (),
     "coordination/tasks.py": (),
     "coordination/texts.py": ("coordination.problem_texts",),
@@ -105,13 +109,14 @@ MAY_READ_CLOCKS = {
     "intramedial/accounts/admin.py": "when a password was revoked",
     "intramedial/accounts/access.py": "when somebody asked",
     "intramedial/accounts/beta.py": "beta passwords that expire",
-    "intramedial/accounts/gate.py": "when a session's beta password was looked at last",
+    "intramedial/accounts/gate.py": "when a session was used last",
     "intramedial/accounts/models.py": "when a row was made",
     "intramedial/accounts/purging.py": "what has expired",
     "intramedial/accounts/tries.py": "tries of the last hour",
     "intramedial/management/commands/betapassword.py": "an end that is over already",
     "intramedial/audit/log.py": "which entries are kept no longer",
     "intramedial/audit/models.py": "when an entry was made",
+    "intramedial/client_faults.py": "how often a line is written",
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
     "intramedial/health.py": "how long a check is believed",

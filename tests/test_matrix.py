@@ -6,6 +6,7 @@ An address, operation or socket that is not in the table fails.
 import json
 import re
 from collections.abc import AsyncIterator, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -72,7 +73,11 @@ def address(workspace: Any, api_key: str, people: dict[str, Any], conduct: Condu
     conduct.acquire("did:example:ana")
     signer = RegisteredAgent.objects.create(workspace=workspace, did=Agent().did)
     invited = Invitation.objects.create(
-        workspace=workspace, email="a@b.example", role="viewer", sha256="x", expires_at=timezone.now()
+        workspace=workspace,
+        email="a@b.example",
+        role="viewer",
+        sha256="x",
+        expires_at=timezone.now() + timedelta(days=1),
     )
     samples = SAMPLES | {
         "workspace": workspace.public_id,

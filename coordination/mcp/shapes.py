@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from coordination.core.model import Mode
 from coordination.schemas import LeaseRequest, Name, RequestedResource
+from intramedial.near_names import nearest
 from intramedial.schemas import Absent, Did, Instant, Shape
 
 OwnDid = Annotated[
@@ -39,6 +40,16 @@ class WaitArguments(Shape):
     """What to look at."""
 
     resource: RequestedResource = Absent(description="Only this resource. Without it, the whole workspace.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_misspelt_resource(cls, given: Any) -> Any:
+        """Refuse a misspelt `resource`: without it the answer would be about the whole workspace."""
+        if isinstance(given, dict) and "resource" not in given:
+            for name in given:
+                if nearest(name, ("resource",)):
+                    raise ValueError(f"there is no argument {name!r}; did you mean resource?")
+        return given
 
 
 class Ahead(Shape):

@@ -49,6 +49,7 @@ LEASE: Words = {
 LEASE_HELD: Words = {
     "ok": _("Siempre false en un rechazo: basta mirar este campo."),
     "reason": _("lease_held: otro lo tiene, o va delante de ti."),
+    "resource": _("El recurso, sin lo que siguiera a #."),
     "holder": _("Quién lo tiene. Si nadie lo tiene y se está ofreciendo, a quién."),
     "holders": _("Todos los que lo tienen; pueden ser varios si leen."),
     "offered": _("Si está libre y se le está ofreciendo a otro."),
@@ -62,6 +63,7 @@ LEASE_HELD: Words = {
 DEADLOCK: Words = {
     "ok": _("Siempre false en un rechazo: basta mirar este campo."),
     "reason": _("deadlock: esperar cerraría un círculo. No entras en la cola."),
+    "resource": _("El recurso, sin lo que siguiera a #."),
     "holder": _("Quién te cierra el paso dentro del círculo."),
     "waitingOn": _("Qué espera él."),
     "cycle": _("El círculo entero, empezando por ti: cada agente y el recurso que espera."),
@@ -78,6 +80,7 @@ CLAIMS: Words = {
     "workspace": _("El espacio de trabajo."),
     "event": _("Qué se pidió: coordination.lease o coordination.release; coordination.expire si caducó."),
     "outcome": _("Qué se decidió: granted, renewed, released, lease_held, deadlock, stale_lease, not_held…"),
+    "resource": _("El recurso, sin lo que siguiera a #."),
     "request": _("El resumen SHA-256 de los bytes que mandaste."),
     "result": _("La respuesta entera, sin el propio recibo."),
 }
@@ -117,6 +120,7 @@ def example_claims(result: dict[str, Any], request: bytes = b"") -> dict[str, An
         workspace="ws_4f8Zk2VhQ9sT1xYbN7mC3d",
         event="coordination.lease",
         outcome="granted",
+        resource=lease.get("resource", ""),
         digest=f"sha-256=:{b64encode(sha256(request).digest()).decode()}:",
         result_json=orjson.dumps(result),
     )

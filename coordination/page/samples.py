@@ -147,7 +147,7 @@ class Stage:
         self, name: str, command: Command, resource: str, agent: str, lease_id: str | None = None
     ) -> Sample:
         outcome = self.do(command)
-        answer = wire.body(outcome, self.rules)
+        answer = wire.body(command.resource, outcome, self.rules)
         members = {"resource": resource, "actorDid": agent} | ({"leaseId": lease_id} if lease_id else {})
         status = 200 if answer["ok"] else 409
         return Sample(

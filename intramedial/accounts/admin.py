@@ -1,5 +1,6 @@
 """Accounts and beta passwords in the admin; no secret is ever shown but a new beta password, once."""
 
+from datetime import datetime
 from typing import Any
 
 from allauth.account.admin import EmailAddress
@@ -7,6 +8,7 @@ from allauth.mfa.admin import Authenticator
 from allauth.usersessions.admin import UserSession
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminSplitDateTime
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
@@ -16,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from intramedial.accounts import beta
+from intramedial.accounts import beta, tries
 from intramedial.accounts.models import AccessRequest, BetaPassword, BetaUse, CacheEntry, Try, User
 from intramedial.admin_site import AuditedAdmin, FirstRows, LargeTableAdmin, RecordAdmin
 
@@ -80,6 +82,7 @@ class AccountAdmin(AuditedAdmin, UserAdmin):
         ("Fechas", {"fields": ("last_login", "date_joined")}),
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
+    actions = ("unlock",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """What gives permissions is for administrators: whoever gave themselves one would be one."""
@@ -91,13 +94,47 @@ class AccountAdmin(AuditedAdmin, UserAdmin):
         allowed = super().has_change_permission(request, obj)
         return allowed and (obj is None or not obj.is_staff or request.user.is_superuser)
 
+    @admin.action(description="Desbloquear: olvidar los intentos de acceso", permissions=["change"])
+    def unlock(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Forget the wrong log-in tries of accounts, from all addresses."""
+        with transaction.atomic():
+            chosen = list(queryset)
+            for user in chosen:
+                tries.unlock(user.email)
+            self.note(request, "unlocked", chosen)
+        self.message_user(request, f"Desbloqueadas: {len(chosen)}.", messages.SUCCESS)
+
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Deleted by their owners, with what is nobody else's (`leaving.py`); here they are deactivated."""
         return False
 
 
+class EndField(forms.SplitDateTimeField):
+    """A date and perhaps a time, both UTC; without a time it is the end of that day."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            label="caduca",
+            required=False,
+            require_all_fields=False,
+            widget=AdminSplitDateTime(),
+            help_text="UTC. Sin hora vale hasta el final de ese día; vacío: no caduca.",
+            **options,
+        )
+        self.fields[1].required = False
+
+    def compress(self, data_list: Any) -> datetime | None:
+        """The instant."""
+        if data_list and data_list[0] and not data_list[1]:
+            return beta.end_of(data_list[0])
+        found: datetime | None = super().compress(data_list)
+        return found
+
+
 class BetaPasswordCreation(forms.ModelForm):
     """What is said of a new beta password; the password itself is made here."""
+
+    expires_at = EndField()
 
     class Meta:
         model = BetaPassword
@@ -106,6 +143,8 @@ class BetaPasswordCreation(forms.ModelForm):
 
 class BetaPasswordChange(forms.ModelForm):
     """What may be changed of one there is."""
+
+    expires_at = EndField()
 
     def clean_max_uses(self) -> int | None:
         """No fewer than were used, which the database would refuse."""

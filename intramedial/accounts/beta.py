@@ -7,7 +7,7 @@ password ends what it let in: see `gate.py`, and `identity/watching.py` for live
 import hashlib
 import secrets
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 from django.db.models import F, Q
@@ -33,6 +33,11 @@ class Refused(Exception):
 def digest(secret: str) -> str:
     """What is kept of a beta password. It is random and long, so a plain SHA-256 is enough."""
     return hashlib.sha256(secret.strip().lower().encode()).hexdigest()
+
+
+def end_of(day: date) -> datetime:
+    """The last instant of a day, UTC: a beta password that expires on that day is good until then."""
+    return datetime.combine(day, time.max, UTC)
 
 
 def assign_secret(password: BetaPassword) -> str:

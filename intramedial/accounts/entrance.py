@@ -1,4 +1,7 @@
-"""Sign-up and log-in: allauth's views, each try counted by its address before anything is looked at."""
+"""Sign-up and log-in: allauth's views, each try counted by its address before anything is looked at.
+
+See `tries.py` for what is counted, and for the way past a limit.
+"""
 
 from typing import Any
 
@@ -40,7 +43,7 @@ class Counted(FormView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Look at the form, unless this address has tried too often."""
         form = self.get_form()
-        form.wait = tries.spend(tries.of_address("address", request), settings.LOGIN_TRIES)
+        form.wait = self.spend(request)
         response: HttpResponse = super().post(request, *args, **kwargs)
         if any(form.has_error(field, LIMITED) for field in form.errors):
             response.status_code = TOO_MANY_REQUESTS
@@ -48,12 +51,21 @@ class Counted(FormView):
                 response["Retry-After"] = str(form.wait.seconds)
         return response
 
+    def spend(self, request: HttpRequest) -> tries.Wait | None:
+        """Count a try of the address; None if it may be made."""
+        return tries.spend(tries.of_address("address", request), settings.LOGIN_TRIES)
+
 
 @method_decorator(_secrets, name="dispatch")
 class LoginView(Counted, views.LoginView):
     """Log-in."""
 
     form_class = LoginForm
+
+    def spend(self, request: HttpRequest) -> tries.Wait | None:
+        """Count a try: of the browser if it has tries of its own for this account, else of the address."""
+        own = tries.of_passed(request, request.POST.get("login", ""))
+        return super().spend(request) if own is None else tries.spend(own, settings.LOGIN_TRIES)
 
 
 @method_decorator(_secrets, name="dispatch")
@@ -107,8 +119,10 @@ class PasswordResetFromKeyView(views.PasswordResetFromKeyView):
     form_class = ResetPasswordKeyForm
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Set it. Whoever came by the link reads the mail of the address, which is confirmed with that."""
+        """Set it. Whoever came by the link reads the mail of the address, which is confirmed with that; the
+        limits on that account do not hold up this browser."""
         response: HttpResponse = super().form_valid(form)
+        tries.pass_lock(self.request, self.reset_user.email)
         for address in EmailAddress.objects.filter(user=self.reset_user, email__iexact=self.reset_user.email):
             address.set_verified()
         return response

@@ -80,7 +80,7 @@ class Gated(forms.Form):
         else:
             self._errors = ErrorDict()
             self.cleaned_data = {}
-            self.add_error(None, forms.ValidationError(self.wait.words, LIMITED))
+            self.add_error(None, self.no_try_left(self.wait))
 
     @property
     def closed(self) -> bool:
@@ -101,13 +101,24 @@ class Gated(forms.Form):
             raise forms.ValidationError(REFUSED[refused.reason], refused.reason) from None
         return secret
 
-    def spend_try(self, email: str) -> str:
-        """Count a try of the account, if there is one; ValidationError when none is left. The name it counts
-        under."""
-        name = tries.of_account("account", email)
-        if (wait := tries.spend(name, settings.LOGIN_TRIES)) is not None:
-            raise forms.ValidationError(wait.words, LIMITED)
-        return name
+    def no_try_left(self, wait: tries.Wait) -> forms.ValidationError:
+        """The error of a form whose try was refused: when the next one comes."""
+        return forms.ValidationError(wait.words, LIMITED)
+
+    def require_try(self, wait: tries.Wait | None) -> None:
+        """Raises ValidationError for a try that was refused."""
+        if wait is not None:
+            self.wait = wait
+            raise self.no_try_left(wait)
+
+
+def _way_past() -> str:
+    """How the owner of an account gets in although no try is left."""
+    if settings.SENDS_MAIL:
+        return gettext(
+            "Si es tu cuenta, pide el enlace de «He olvidado la contraseña»: después entras sin esperar."
+        )
+    return gettext("Si es tu cuenta, quien administra el servicio puede desbloquearla.")
 
 
 class LoginForm(Gated, allauth_forms.LoginForm):
@@ -120,8 +131,13 @@ class LoginForm(Gated, allauth_forms.LoginForm):
         self.fields["beta_password"] = beta_field()
         self.order_fields(["beta_password", "login", "password"])
 
+    def no_try_left(self, wait: tries.Wait) -> forms.ValidationError:
+        """When the next try comes, and how the owner of the account gets in before."""
+        return forms.ValidationError(f"{wait.words} {_way_past()}", LIMITED)
+
     def _clean_with_password(self, credentials: dict[str, Any]) -> Any:
-        of_account = self.spend_try(credentials["email"])
+        email = credentials["email"]
+        self.require_try(tries.spend_on_account(self.request, email))
         try:
             cleaned = super()._clean_with_password(credentials)
             confirmed_by_operator(self.user)
@@ -131,10 +147,11 @@ class LoginForm(Gated, allauth_forms.LoginForm):
                 raise get_adapter().validation_error("email_password_mismatch")
         except forms.ValidationError:
             # Written for an address without an account too, so that both take the same time.
-            user = User.objects.filter(email__iexact=credentials["email"]).first()
-            record.act(self.request, "account.login_failed", by=user)
+            user = User.objects.filter(email__iexact=email).first()
+            assert self.admission is not None
+            record.act(self.request, "account.login_failed", by=user, beta=self.admission.prefix)
             raise
-        tries.forget(of_account)
+        tries.succeed(self.request, email)
         return cleaned
 
     def login(self, request: HttpRequest, redirect_url: str | None = None) -> HttpResponse:
@@ -163,7 +180,8 @@ class SignupForm(Gated, allauth_forms.SignupForm):
         """Whether the address is free; not asked before the gate is open."""
         if self.closed:
             return value
-        self.spend_try(value)
+        # Each such try may send a mail to the address.
+        self.require_try(tries.spend(tries.of_account("sign-up", value), settings.LOGIN_TRIES))
         email: str = super().validate_unique_email(value)
         return email
 

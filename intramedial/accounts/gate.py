@@ -1,7 +1,8 @@
-"""Whoever is logged in was let in by a beta password that has not been revoked, however they came in.
+"""Every session was let in by a beta password that has not been revoked, however the session began.
 
-Logging in is refused without one (`adapter.py`). Here sessions end once theirs is revoked, and one that names
-none, whoever made it, never begins: so there is no way round.
+Logging in is refused without a beta password (`adapter.py`). Here a session ends with the first request after
+its beta password was revoked, and a session that names no beta password never begins. Live sockets are looked
+at every few seconds instead (`identity/watching.py`).
 """
 
 import time
@@ -18,14 +19,14 @@ from django.utils.translation import gettext
 
 from intramedial.accounts import beta
 
-CHECKED = "beta_checked"
-"""Under what a session keeps when its beta password was looked at last, in seconds since 1970."""
-RECHECK_S = 60
+SEEN = "seen"
+"""The key under which a session keeps when its last use was recorded, in seconds since 1970."""
+SEEN_EVERY_S = 60
 
 
 @sync_only_middleware
 def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Django's middleware: looks at a session's beta password at most once a minute."""
+    """Django's middleware: looks up a session's beta password at each request, by its primary key."""
 
     def hold(request: HttpRequest) -> HttpResponse:
         if settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session:
@@ -37,12 +38,11 @@ def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
 
 def _look(request: HttpRequest) -> None:
     session, now = request.session, time.time()
-    password, checked = session.get(beta.SESSION), session.get(CHECKED, 0)
-    if password is not None and now - RECHECK_S < checked <= now:
-        return
-    if not beta.unrevoked([password]):
+    if not beta.unrevoked([session.get(beta.SESSION)]):
         logout(request)
         messages.error(request, gettext("Tu contraseña de la beta ya no vale. Entra con otra."))
         return
-    session[CHECKED] = now
+    if now - SEEN_EVERY_S < session.get(SEEN, 0) <= now:
+        return
+    session[SEEN] = now
     UserSession.objects.filter(session_key=session.session_key).update(last_seen_at=timezone.now())

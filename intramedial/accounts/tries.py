@@ -1,14 +1,28 @@
-"""So many tries an hour: of one address, of one account. They are rows, so that all processes count together,
-and so that whoever has none left hears when to come back.
+"""Limits on tries: so many in an hour under one name. Tries are rows, so that all processes count together,
+and so that a refusal can say when the next try comes.
+
+Log-in counts under three names:
+
+- the address that asks, with all accounts it names (`LOGIN_TRIES`);
+- the pair of address and account (`LOGIN_TRIES`);
+- the account, from all addresses together (`ACCOUNT_TRIES`): the bound on guessing one password.
+
+So a stranger at one address cannot use up the tries of an account's owner at another. A stranger with many
+addresses can reach the third limit. Past it leads a link by mail: a browser that set a new password by it has
+tries of its own for that account (`pass_lock`). Where no mail is sent, `manage.py account unlock` forgets the
+tries of an account. An address without an account is counted like one that has one.
 """
 
+import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.crypto import salted_hmac
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import ngettext
 
 from intramedial.accounts.models import Try
@@ -36,14 +50,73 @@ class Wait:
         ) % {"minutes": minutes}
 
 
+PASSED = "passed_lock"
+"""The key under which a session keeps the account that its browser came to by a link of a mail."""
+PART = 32
+"""Hexadecimal digits of a hash where a name holds two."""
+
+
 def of_address(what: str, request: HttpRequest) -> str:
-    """The name under which the tries of whoever sends `request` are counted."""
+    """The name under which the tries of the address that sends `request` are counted."""
     return f"{what}:{address_hash(address_of(request))}"
 
 
 def of_account(what: str, email: str) -> str:
     """The same of an account, whether or not there is one of that address."""
-    return f"{what}:{salted_hmac('intramedial.account', email.lower(), algorithm='sha256').hexdigest()}"
+    return f"{what}:{_account_hash(email)}"
+
+
+def of_pair(request: HttpRequest, email: str) -> str:
+    """The same of an account as the address that sends `request` tries it."""
+    return f"{_pairs_of(email)}{address_hash(address_of(request))[:PART]}"
+
+
+def _pairs_of(email: str) -> str:
+    return f"pair:{_account_hash(email)[:PART]}:"
+
+
+def _account_hash(email: str) -> str:
+    return salted_hmac("intramedial.account", email.strip().lower(), algorithm="sha256").hexdigest()
+
+
+def pass_lock(request: HttpRequest, email: str) -> None:
+    """Give the session of `request` tries of its own for the account of `email`.
+
+    For a browser that came by a link that was mailed to that address.
+    """
+    request.session[PASSED] = {"account": _account_hash(email), "number": secrets.token_hex(8)}
+
+
+def of_passed(request: HttpRequest, email: str) -> str | None:
+    """The name of a session's own tries for an account; None for a session without any for that account."""
+    passed = request.session.get(PASSED)
+    if passed is None or not constant_time_compare(passed["account"], _account_hash(email)):
+        return None
+    return f"passed:{passed['number']}"
+
+
+def spend_on_account(request: HttpRequest, email: str) -> Wait | None:
+    """Count a try to log in to an account, whether or not it exists; None if it may be made."""
+    if of_passed(request, email) is not None:
+        return None  # counted by the view
+    wait = spend(of_pair(request, email), settings.LOGIN_TRIES)
+    return wait or spend(of_account("account", email), settings.ACCOUNT_TRIES)
+
+
+def succeed(request: HttpRequest, email: str) -> None:
+    """The try that was counted last was no wrong one: the address has all its tries of the account again, and
+    the account its one."""
+    forget(of_pair(request, email))
+    last = Try.objects.filter(of=of_account("account", email)).order_by("-at").first()
+    if last is not None and of_passed(request, email) is None:
+        last.delete()
+    request.session.pop(PASSED, None)
+
+
+def unlock(email: str) -> int:
+    """Forget all tries of an account, from wherever; returns how many there were."""
+    names = Q(of=of_account("account", email)) | Q(of__startswith=_pairs_of(email))
+    return Try.objects.filter(names, at__gt=timezone.now() - HOUR).delete()[0]
 
 
 def spend(of: str, limit: int) -> Wait | None:

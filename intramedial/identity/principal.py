@@ -3,24 +3,37 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from intramedial.problems import Problem
 
-Auth = Literal["workspace_key", "agent_key", "signature"]
+if TYPE_CHECKING:
+    from intramedial.workspaces.models import Trial
 
-SECONDS_PER_DAY = 86_400
+Auth = Literal["workspace_key", "agent_key", "signature"]
 
 
 @dataclass(frozen=True)
 class TrialState:
-    """A trial as it stands after this request; ``did`` is the key that began it, ``days`` its length."""
+    """A trial as it stands after this request.
+
+    ``did`` is the key that began it, ``window_s`` its whole length in seconds.
+    """
 
     did: str
     calls_limit: int
     calls_used: int
     expires_at: datetime
-    days: int
+    window_s: int
+
+    @classmethod
+    def of(cls, trial: "Trial") -> "TrialState":
+        """The state of a row. The length is the row's own: a setting that changes later changes only trials
+        that begin later."""
+        window = trial.expires_at - trial.created_at
+        return cls(
+            trial.did, trial.calls_limit, trial.calls_used, trial.expires_at, round(window.total_seconds())
+        )
 
     def headers(self, now: float) -> dict[str, str]:
         """``RateLimit-Policy`` and ``RateLimit`` (draft-ietf-httpapi-ratelimit-headers-10), lower-case names.
@@ -31,7 +44,7 @@ class TrialState:
         left = max(0, self.calls_limit - self.calls_used)
         ends_in = max(0, int(self.expires_at.timestamp() - now))
         return {
-            "ratelimit-policy": f'"trial";q={self.calls_limit};w={self.days * SECONDS_PER_DAY}',
+            "ratelimit-policy": f'"trial";q={self.calls_limit};w={self.window_s}',
             "ratelimit": f'"trial";r={left};t={ends_in}',
         }
 

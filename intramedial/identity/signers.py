@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from django.conf import settings
 from django.db import IntegrityError, router, transaction
 from django.db.models import F
 
@@ -53,7 +52,7 @@ def use_signature(signed: SignedBy, workspace: str | None, *, now: float, spend:
         actor=signed.did,
         read_only=False,
         semantic_classes=MappingProxyType(place.workspace.semantic_classes),
-        trial=_state(place.trial) if place.trial else None,
+        trial=TrialState.of(place.trial) if place.trial else None,
     )
 
 
@@ -125,12 +124,8 @@ def _spend_call(trial: Trial, now: float) -> Problem | None:
     return Problem(
         "trial_exhausted",
         f"The {trial.calls_limit} calls of this trial are used up: create an account to go on.",
-        headers=_state(trial).headers(now),
+        headers=TrialState.of(trial).headers(now),
     )
-
-
-def _state(trial: Trial) -> TrialState:
-    return TrialState(trial.did, trial.calls_limit, trial.calls_used, trial.expires_at, settings.TRIAL_DAYS)
 
 
 def _transaction() -> transaction.Atomic:

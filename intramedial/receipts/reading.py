@@ -19,7 +19,13 @@ def claims_of(jws: str) -> Json:
 
 
 def resource_of(claims: Json) -> str:
-    """The resource that a receipt is about, wherever its result names it; empty if it names none."""
+    """The base name of the resource that a receipt is about; empty if the receipt does not name it.
+
+    Receipts have a claim for it. Older ones name the resource in their result alone, or not at all.
+    """
+    claimed = claims.get("resource")
+    if isinstance(claimed, str):
+        return claimed
     result = claims.get("result")
     if not isinstance(result, dict):
         return ""

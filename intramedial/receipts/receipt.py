@@ -29,15 +29,17 @@ def claims(
     workspace: str,
     event: str,
     outcome: str,
+    resource: str,
     digest: str | None,
     result_json: bytes,
     iss: str | None = None,
 ) -> bytes:
     """The bytes to be signed, as JSON: the claims in a fixed order, without spaces.
 
-    ``iat`` is in seconds since the Unix epoch, ``jti`` the receipt's id, ``sub`` the agent's DID, ``digest``
-    the request body's as in Content-Digest (``sha-256=:…:``), ``result_json`` the answer's body without
-    ``receipt``, taken as it is. What nobody asked for (an expiry) has neither ``auth`` nor ``digest``.
+    ``iat`` is in seconds since the Unix epoch, ``jti`` the receipt's id, ``sub`` the agent's DID,
+    ``resource`` the base name of what was granted, refused or ended, ``digest`` the request body's as in
+    Content-Digest (``sha-256=:…:``), ``result_json`` the answer's body without ``receipt``, taken as it is.
+    A lease that ends without a request (an expiry) has neither ``auth`` nor ``digest``.
     """
     document: dict[str, Any] = {
         "iss": settings.BASE_URL if iss is None else iss,
@@ -47,7 +49,7 @@ def claims(
     }
     if auth is not None:
         document["auth"] = auth
-    document |= {"workspace": workspace, "event": event, "outcome": outcome}
+    document |= {"workspace": workspace, "event": event, "outcome": outcome, "resource": resource}
     if digest is not None:
         document["request"] = {"digest": digest}
     document["result"] = orjson.Fragment(result_json)

@@ -2,8 +2,8 @@
 
 A key is made at first use and kept in ``DATA_DIR/keys``. Every process reads that directory again when it is
 asked, at most once a second, so a rotation needs no restart. A new key is published at once and signs
-``PUBLISH_AHEAD_S`` later, so that nobody meets a receipt whose key is not published yet. Every key stays
-published: receipts are checked long after.
+``PUBLISH_AHEAD_S`` later, so that no reader receives a receipt whose key is missing from its copy of the
+published keys. Every key stays published: receipts are checked long after.
 """
 
 import base64
@@ -26,7 +26,10 @@ logger = logging.getLogger(__name__)
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 HEADER_TYPE = "intramedial-receipt+jwt"
-PUBLISH_AHEAD_S = 60
+CACHED_S = 30
+"""For how long readers may keep the published keys (``max-age``)."""
+PUBLISH_AHEAD_S = 2 * CACHED_S
+"""How long a new key is published before it signs: by then every kept copy has been read again."""
 REREAD_S = 1.0
 
 Jwk = dict[str, Any]

@@ -8,9 +8,6 @@ from django.conf import settings
 
 from intramedial.receipts import signing
 
-# Shorter than the time for which a new key is published before it signs.
-MAX_AGE_S = 30
-
 Response = tuple[bytes, dict[str, str]]
 
 
@@ -37,18 +34,19 @@ def did_document() -> dict[str, Any]:
 
 def jwks_response() -> Response:
     """Body and header fields (lower-case names) of ``/.well-known/jwks.json`` (RFC 7517, section 8.5)."""
-    return orjson.dumps(signing.jwks()), _headers("application/jwk-set+json")
+    return orjson.dumps(signing.jwks()), headers("application/jwk-set+json")
 
 
 def did_response() -> Response:
     """Body and header fields (lower-case names) of ``/.well-known/did.json``."""
-    return orjson.dumps(did_document()), _headers("application/did+json")
+    return orjson.dumps(did_document()), headers("application/did+json")
 
 
-def _headers(content_type: str) -> dict[str, str]:
+def headers(content_type: str) -> dict[str, str]:
+    """Header fields (lower-case names) of a document that everybody may read and keep for a while."""
     return {
         "content-type": content_type,
-        "cache-control": f"public, max-age={MAX_AGE_S}",
-        # Anybody's page may verify a receipt.
+        "cache-control": f"public, max-age={signing.CACHED_S}",
+        # Pages of every origin may verify receipts.
         "access-control-allow-origin": "*",
     }

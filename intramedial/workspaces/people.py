@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from intramedial.audit.models import Entry
@@ -32,7 +32,7 @@ class TooManyInvitations(Exception):
 
 
 class NotInvited(Exception):
-    """The link was used or revoked, has expired, or is somebody else's."""
+    """The link was revoked, has expired, is for another address, or its person has left since."""
 
 
 def set_role(membership: Membership, role: str) -> bool:
@@ -70,8 +70,8 @@ def invite(workspace: Workspace, email: str, role: str, token: str, *, by: int) 
     lately = Entry.objects.filter(actor=by, action="invitation.created", at__gt=now - HOUR)
     if lately.count() >= settings.INVITATIONS_PER_HOUR:
         raise TooManyInvitations
-    workspace.invitations.filter(Q(expires_at__lte=now) | Q(email__iexact=email)).delete()
-    if workspace.memberships.count() + workspace.invitations.count() >= settings.WORKSPACE_MEMBERS:
+    workspace.invitations.filter(email__iexact=email).delete()
+    if workspace.memberships.count() + open_invitations(workspace).count() >= settings.WORKSPACE_MEMBERS:
         raise TooManyPeople
     Invitation.objects.create(
         workspace=workspace,
@@ -85,23 +85,34 @@ def invite(workspace: Workspace, email: str, role: str, token: str, *, by: int) 
 
 
 def find_invitation(token: str, user: Any) -> Invitation | None:
-    """The open invitation of a link, if it is for this person's address."""
-    open_ones = Invitation.objects.select_related("workspace").filter(expires_at__gt=timezone.now())
-    found = open_ones.filter(sha256=digest(token)).first()
+    """The invitation of a link, open or not, if it is for this person's address."""
+    found = Invitation.objects.select_related("workspace").filter(sha256=digest(token)).first()
     return found if found is not None and found.email.casefold() == user.email.casefold() else None
 
 
 def accept(invitation: Invitation, user: Any) -> bool:
-    """Take the place that was kept; whether the person is new there. NotInvited for one taken before,
-    TooManyWorkspaces for an owner's place."""
+    """Take the place that was kept; whether that happened now.
+
+    Raises NotInvited, and TooManyWorkspaces for an owner's place.
+    An invitation that is accepted expires at that moment, and its row stays until it is purged. So accepting
+    it again, or several times at once, changes nothing and succeeds for as long as the person is a member.
+    """
+    now = timezone.now()
+    if not Invitation.objects.filter(pk=invitation.pk, expires_at__gt=now).update(expires_at=now):
+        if Membership.objects.filter(workspace=invitation.workspace_id, user=user).exists():
+            return False
+        raise NotInvited
     if invitation.role == Role.OWNER:
         provision.check_room_for_workspace(user.pk)
-    if not Invitation.objects.filter(pk=invitation.pk).delete()[0]:
-        raise NotInvited
-    _member, new = Membership.objects.get_or_create(
+    Membership.objects.get_or_create(
         workspace=invitation.workspace, user=user, defaults={"role": invitation.role}
     )
-    return new
+    return True
+
+
+def open_invitations(workspace: Workspace) -> QuerySet[Invitation]:
+    """The invitations that can still be accepted for the first time."""
+    return Invitation.objects.filter(workspace=workspace, expires_at__gt=timezone.now())
 
 
 def digest(token: str) -> str:

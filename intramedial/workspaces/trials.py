@@ -82,9 +82,8 @@ def state(trial: Trial) -> State:
     """The state of a trial. Problem `trial_expired` for one that is over or whose workspace is gone."""
     if trial.expires_at <= timezone.now() or trial.workspace is None:
         raise Problem("trial_expired", "The trial of this key is over; a new key begins a new one.")
-    days = (trial.expires_at - trial.created_at).days
     return State(
-        TrialState(trial.did, trial.calls_limit, trial.calls_used, trial.expires_at, days),
+        TrialState.of(trial),
         trial.workspace.public_id,
         tuple(_agents(trial).order_by("created_at", "pk").values_list("did", flat=True)),
     )

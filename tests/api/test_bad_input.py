@@ -117,7 +117,13 @@ async def test_missing_members_are_all_named(caller, nothing_changes):
         ("resource=%00", "/resource"),
         ("cursor=%00", "/cursor"),
         ("cursor=", "/cursor"),
-        ("cursor=" + "a" * 257, "/cursor"),
+        ("cursor=" + "a" * 2049, "/cursor"),
+        ("cursor=zzz", "/cursor"),
+        ("unknown=1", "/unknown"),
+        ("limit=500&x=%E2%82%AC", "/x"),
+        ("=", "/"),
+        ("a=b;c=d", "/a"),
+        ("%", "/%"),
         ("resource=%FF", ""),
         ("resource=%ED%A0%80", ""),
         ("%FF=1", ""),
@@ -128,8 +134,6 @@ async def test_queries_that_are_refused(caller, query, pointer):
     assert pointers(await caller.call("GET", f"{WAIT}?{query}")) == [pointer]
 
 
-@pytest.mark.parametrize(
-    "query", ["", "unknown=1", "limit=500&x=%E2%82%AC", "&&", "=", "a=b;c=d", "%", "cursor=zzz"]
-)
+@pytest.mark.parametrize("query", ["", "limit=500", "&&", "&limit=1&"])
 async def test_queries_that_are_not(caller, query):
     assert (await caller.call("GET", f"{WAIT}?{query}")).status_code == 200

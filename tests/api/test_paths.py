@@ -74,7 +74,7 @@ async def test_unknown_paths(caller, stranger, nothing_changes):
         "/api/v1",
         "/api/v1/",
         "/api/v2/acp/coordination/lease",
-        f"{LEASE}/",
+        f"{LEASE}//",
         f"{LEASE}/x",
         LEASE.upper(),
         "/api/v1/acp/coordination//lease",
@@ -83,7 +83,7 @@ async def test_unknown_paths(caller, stranger, nothing_changes):
         "/api/..%2f",
         "/health/",
         "/.well-known/none",
-        "/openapi.json/",
+        "/openapi.json//",
         "/api/" + "x" * 5000,
     ):
         for asking in (caller, stranger):

@@ -265,3 +265,18 @@ def test_lanzar_leads_here(visit: Visit) -> None:
     page.keyboard.press("Control+Enter")
     page.get_by_role("link", name="Abrir en Verificar").click()
     expect(Verify(page).verdict).to_contain_text("Verificado")
+
+
+def test_a_refusal_shows_which_resource_was_refused(visit: Visit, served: ServerProcess) -> None:
+    refused = None
+    for agent in ("ana", "bea"):
+        refused = httpx.post(
+            served.url + LEASE,
+            headers={"Authorization": f"Bearer {served.secrets['apiKey']}"},
+            json={"resource": "doc:refused#write", "actorDid": f"did:web:agents.example:{agent}"},
+        )
+    assert refused is not None and refused.json()["reason"] == "lease_held"
+    verify = Verify(visit("/verificar/"))
+    verify.check(refused.json()["receipt"]["jws"])
+    row = verify.receipt.locator(".facts tr").filter(has_text="Recurso")
+    expect(row.locator("code")).to_have_text("doc:refused")

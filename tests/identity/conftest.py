@@ -66,6 +66,7 @@ def trial(agent: Agent) -> Trial:
         did=agent.did,
         workspace=Workspace.objects.create(name="trial", semantic_classes={"lock": "shared"}),
         calls_limit=35,
+        created_at=datetime.fromtimestamp(START, UTC),
         expires_at=datetime.fromtimestamp(START, UTC) + timedelta(days=7),
     )
 

@@ -17,7 +17,7 @@ from tests.signing import Agent
 
 async def test_a_trial_key_acts_for_itself_in_its_own_workspace(door, agent, trial, clock):
     principal = await door.authenticate(lease(agent, clock))
-    state = TrialState(agent.did, 35, 1, trial.expires_at, days=7)
+    state = TrialState(agent.did, 35, 1, trial.expires_at, window_s=7 * DAY_S)
     assert principal == Principal(
         trial.workspace.public_id, "signature", agent.did, False, {"lock": "shared"}, state
     )
@@ -94,7 +94,9 @@ async def test_agents_of_one_trial_share_its_calls(door, agent, trial, clock, db
 
 
 def test_rate_limit_fields_are_structured_fields():
-    state = TrialState("did:key:z", 35, 4, datetime.fromtimestamp(START, UTC) + timedelta(days=6), days=7)
+    state = TrialState(
+        "did:key:z", 35, 4, datetime.fromtimestamp(START, UTC) + timedelta(days=6), window_s=7 * DAY_S
+    )
     fields = state.headers(START)
     assert http_sf.parse(fields["ratelimit-policy"].encode(), tltype="list") == [
         ("trial", {"q": 35, "w": 604_800})

@@ -123,6 +123,7 @@ def signed_entry(**changes):
         workspace=workspace,
         event="coordination.lease",
         outcome="granted",
+        resource="lock:a",
         digest=None,
         result_json=b"{}",
     )

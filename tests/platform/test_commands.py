@@ -111,11 +111,47 @@ class TestBetaPassword:
             hash=beta.digest(run("betapassword", "create", *options)["betaPassword"])
         )
         assert (row.label, row.max_uses) == ("prensa", 3)
-        assert row.expires_at == datetime(2031, 5, 1, tzinfo=UTC)
+        assert row.expires_at == datetime(2031, 5, 1, 23, 59, 59, 999_999, tzinfo=UTC)
+
+    @pytest.mark.parametrize(
+        ("given", "kept", "shown"),
+        [
+            ("2031-12-01", (2031, 12, 1, 23, 59, 59, 999_999), "2031-12-01T23:59:59.999Z"),
+            ("2032-02-29", (2032, 2, 29, 23, 59, 59, 999_999), "2032-02-29T23:59:59.999Z"),
+            ("2031-12-01T00:00:00", (2031, 12, 1), "2031-12-01T00:00:00.000Z"),
+            ("2031-12-01T00:00:00Z", (2031, 12, 1), "2031-12-01T00:00:00.000Z"),
+            ("2031-12-01T00:30:00+02:00", (2031, 11, 30, 22, 30), "2031-11-30T22:30:00.000Z"),
+            ("2031-12-01 10:00", (2031, 12, 1, 10), "2031-12-01T10:00:00.000Z"),
+        ],
+    )
+    def test_a_date_is_to_the_end_of_that_day_and_a_time_is_exact(self, given, kept, shown):
+        made = run("betapassword", "create", "--expires", given)
+        assert made["expiresAt"] == shown
+        row = BetaPassword.objects.get(hash=beta.digest(made["betaPassword"]))
+        assert row.expires_at == datetime(*kept, tzinfo=UTC)
+
+    def test_one_that_expires_today_is_good_today(self):
+        made = run("betapassword", "create", "--expires", datetime.now(UTC).date().isoformat())
+        assert beta.check(made["betaPassword"], sign_up=True)
+
+    def test_help_and_output_say_what_a_date_means(self):
+        assert "end of that day, UTC" in " ".join(manage("betapassword", "create", "--help", env={}).split())
+        out = io.StringIO()
+        call_command("betapassword", "create", "--expires", "2031-12-01", stdout=out)
+        assert "expiresAt: 2031-12-01T23:59:59.999Z" in out.getvalue()
 
     @pytest.mark.parametrize(
         "options",
-        [("--max-uses", "0"), ("--max-uses", "x"), ("--expires", "tomorrow"), ("--expires", "2020-01-01")],
+        [
+            *(
+                ("--max-uses", "0"),
+                ("--max-uses", "x"),
+                ("--expires", "tomorrow"),
+                ("--expires", "2020-01-01"),
+            ),
+            *(("--expires", ""), ("--expires", "2031-02-30"), ("--expires", "2031-01-01T25:00")),
+            *(("--expires", "0001-01-01T00:00:00+14:00"), ("--expires", "9999-12-31T23:59:59-14:00")),
+        ],
     )
     def test_what_makes_no_sense(self, options):
         with pytest.raises(CommandError):

@@ -37,6 +37,7 @@ def make_claims(**changes):
         "workspace": "ws_1",
         "event": "coordination.lease",
         "outcome": "granted",
+        "resource": "lock:a",
         "digest": DIGEST,
         "result_json": RESULT,
     }
@@ -69,6 +70,7 @@ def test_the_claims_are_those_of_the_design():
         "workspace": "ws_1",
         "event": "coordination.lease",
         "outcome": "granted",
+        "resource": "lock:a",
         "request": {"digest": DIGEST},
         "result": json.loads(RESULT),
     }

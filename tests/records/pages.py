@@ -54,6 +54,7 @@ def entered(workspace: str, number: int, agent: str = ANA, outcome: str = "grant
             workspace=workspace,
             event="coordination.lease",
             outcome=outcome,
+            resource=f"lock:{at}",
             digest=None,
             result_json=orjson.dumps({"ok": True, "lease": {"leaseId": "lse_x", "resource": f"lock:{at}"}}),
         )

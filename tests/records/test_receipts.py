@@ -110,3 +110,20 @@ def test_the_keys_that_sign_are_named(workspace, browse):
     text = body(browse().get(path("receipts", workspace)))
     assert receipts.signing.current().kid in text
     assert "firma ahora" in text
+
+
+def test_the_page_shows_what_a_refusal_was_about(workspace, browse, conduct: Conduct):
+    conduct.acquire(ANA, "lock:first")
+    conduct.acquire(BEA, "lock:second")
+    conduct.acquire(ANA, "lock:second")
+    conduct.acquire(BEA, "lock:first")  # a deadlock
+    settled(workspace.public_id)
+    [entry] = [
+        entry
+        for entry in Entry.objects.filter(workspace=workspace.public_id)
+        if read_receipt(entry.leaf)["outcome"] == "deadlock"
+    ]
+    client = browse()
+    assert "<bdi>lock:first</bdi>" in body(client.get(path("receipt", workspace, entry.receipt_id)))
+    listed = body(client.get(path("receipts", workspace), {"resultado": "deadlock", "recurso": "lock:first"}))
+    assert entry.receipt_id in listed

@@ -1,7 +1,7 @@
 """`betapassword create`."""
 
 from argparse import ArgumentTypeError
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db import transaction
@@ -12,6 +12,10 @@ from intramedial.audit import record
 from intramedial.management.base import NounCommand, Result
 
 DIGITS = 9
+EXPIRES = (
+    "YYYY-MM-DD: good to the end of that day, UTC; or an exact RFC 3339 instant, UTC unless it has an "
+    "offset; default: it does not expire"
+)
 
 
 class Command(NounCommand):
@@ -24,14 +28,17 @@ class Command(NounCommand):
         create = self.add_action("create", self.create, "make a beta password; it is shown once")
         create.add_argument("--label", default="", help="for whom it is")
         create.add_argument("--max-uses", type=positive, metavar="N", help="default: no limit")
-        create.add_argument("--expires", type=instant, metavar="DATE", help="YYYY-MM-DD or RFC 3339")
+        create.add_argument("--expires", type=instant, metavar="DATE", help=EXPIRES)
 
     def create(self, options: dict[str, Any]) -> Result:
-        """{"betaPassword": "…"}."""
+        """{"betaPassword": "…"}, and with `--expires` the last instant at which it is good, `expiresAt`."""
         with transaction.atomic():
             secret = beta.create(options["label"], options["max_uses"], options["expires"])
             record.act(None, "beta_password.created", target=secret.partition("-")[0])
-        return {"betaPassword": secret}
+        result: Result = {"betaPassword": secret}
+        if options["expires"] is not None:
+            result["expiresAt"] = written(options["expires"])
+        return result
 
 
 def positive(text: str) -> int:
@@ -42,12 +49,24 @@ def positive(text: str) -> int:
 
 
 def instant(text: str) -> datetime:
-    """An instant to come; a date alone, or one without an offset, is UTC."""
+    """An instant to come: the end of a date (UTC), or the instant itself, which is UTC without an offset."""
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = _parsed(text)
+    except (ValueError, OverflowError):
         raise ArgumentTypeError("must be YYYY-MM-DD or an RFC 3339 instant") from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     if moment <= timezone.now():
         raise ArgumentTypeError("is over already")
     return moment
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        return beta.end_of(date.fromisoformat(text))
+    except ValueError:
+        moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def written(moment: datetime) -> str:
+    """RFC 3339 with milliseconds, `2026-12-01T23:59:59.999Z`."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"

@@ -55,7 +55,7 @@ def members(request: HttpRequest, membership: Membership) -> HttpResponse:
         "form": form,
         "link": link,
         "email": email,
-        "invitations": workspace.invitations.order_by("created_at") if owner else [],
+        "invitations": people.open_invitations(workspace).order_by("created_at") if owner else [],
         "days": settings.INVITATION_DAYS,
     }
     return render(request, "workspace/members.html", context, status=422 if form.errors else 200)
@@ -90,7 +90,7 @@ def member(request: HttpRequest, membership: Membership, person: int) -> HttpRes
 def invitation(request: HttpRequest, membership: Membership, invitation: int) -> HttpResponse:
     """Revoke an invitation."""
     workspace = membership.workspace
-    found = workspace.invitations.filter(pk=invitation).first()
+    found = people.open_invitations(workspace).filter(pk=invitation).first()
     if found is None:
         raise Http404("no such invitation to this workspace")
     with transaction.atomic():
@@ -140,16 +140,15 @@ def _accept(request: HttpRequest, code: str) -> str:
     with transaction.atomic():
         provision.hold_person(access.user_id(request))
         provision.hold(workspace)
-        new = people.accept(invitation, request.user)
-        record.act(
-            request,
-            "invitation.accepted",
-            workspace=workspace.public_id,
-            target=masked(invitation.email),
-            role=invitation.role,
-        )
-    if new:
-        messages.success(request, _("Ya estás en «%(name)s».") % {"name": workspace.name})
+        if people.accept(invitation, request.user):
+            record.act(
+                request,
+                "invitation.accepted",
+                workspace=workspace.public_id,
+                target=masked(invitation.email),
+                role=invitation.role,
+            )
+    messages.success(request, _("Ya estás en «%(name)s».") % {"name": workspace.name})
     return workspace.public_id
 
 

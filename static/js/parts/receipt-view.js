@@ -89,6 +89,7 @@ function rows(claims, genuine) {
   if (!claims) return [h("tr", {}, h("th", { scope: "row" }, t("receipt")), h("td", {}, t("unreadable")))];
   const lines = [
     ["fact_outcome", ({ event, outcome }) => `${event} → ${outcome}`, "code"],
+    ["fact_resource", ({ resource }) => resource, "code"],
     ["fact_token", ({ result }) => tokenOf(result), "staff"],
     ["fact_agent", ({ sub }) => sub, "did"],
     ["fact_auth", ({ auth }) => auth && t(`auth_${auth}`)], // what ran out, nobody asked for

@@ -1,0 +1,100 @@
+"""Log lines that clients cause, as one WARNING without a traceback, and not too many of them.
+
+A request for a foreign host, bytes that are no HTTP, a client that goes away while it is served: none of it
+is a fault of this service, and any stranger can cause a thousand a second. Django, uvicorn and asyncio log
+such things as errors, some with tracebacks. `ClientFaults` sits before the handler and rewrites these
+records: level WARNING, no traceback, a `kind`. Of each kind one line is written in `REST_S` seconds; the next
+line says in `leftOut` how many were not written since.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+REST_S = 10.0
+LONGEST = 200
+"""Characters of a message that repeats what a client sent."""
+
+GONE = frozenset(
+    {
+        *("BrokenPipeError", "ConnectionAbortedError", "ConnectionResetError", "IncompleteReadError"),
+        *("ClientDisconnect", "ClientDisconnected", "RequestAborted", "UnreadablePostError"),
+        *("ConnectionClosed", "ConnectionClosedError", "ConnectionClosedOK"),
+    }
+)
+"""Names of the exceptions that asyncio, starlette, uvicorn, Django and websockets have for it."""
+SERVERS = ("asyncio", "django.request", "mcp", "uvicorn.error")
+"""Loggers whose connections are clients' ones. A database's connection is logged by others."""
+MESSAGES = {
+    "Invalid HTTP request received.": "bad_http",
+    "Unsupported upgrade request.": "bad_http",
+    "Invalid UTF-8 sequence received from client.": "bad_frame",
+    "ASGI callable returned without completing handshake.": "client_gone",
+    "socket.send() raised exception.": "client_gone",
+}
+"""Messages of uvicorn and asyncio, each with its kind."""
+CLIENT_ERROR = range(400, 500)
+
+
+class ClientFaults(logging.Filter):
+    """A filter for a handler. `clock` gives seconds that only rise."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._written: dict[str, float] = {}  # when the last line of a kind was written
+        self._left_out: dict[str, int] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is to be written; one that a client caused is rewritten."""
+        kind = kind_of(record)
+        if kind is None:
+            return True
+        with self._lock:
+            now = self._clock()
+            if now - self._written.get(kind, float("-inf")) < REST_S:
+                self._left_out[kind] = self._left_out.get(kind, 0) + 1
+                return False
+            self._written[kind] = now
+            left_out = self._left_out.pop(kind, 0)
+        _rewrite(record, kind, left_out)
+        return True
+
+
+def kind_of(record: logging.LogRecord) -> str | None:
+    """Which fault of a client a record is about; None for any other record."""
+    if record.levelno < logging.WARNING:
+        return None
+    if record.name == "django.security.DisallowedHost":
+        return "foreign_host"
+    if record.name.startswith("django.security."):
+        return f"refused_{record.name.rpartition('.')[2].lower()}"
+    if record.name == "django.request" and getattr(record, "status_code", 500) in CLIENT_ERROR:
+        return "refused_page"
+    if not record.name.startswith(SERVERS):
+        return None
+    if record.exc_info and record.exc_info[1] is not None and _is_gone(record.exc_info[1]):
+        return "client_gone"
+    return MESSAGES.get(str(record.msg))
+
+
+def _is_gone(error: BaseException) -> bool:
+    """Whether an error, or each error of a group, is that of a connection that its client ended."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(_is_gone(one) for one in error.exceptions)
+    return type(error).__name__ in GONE
+
+
+def _rewrite(record: logging.LogRecord, kind: str, left_out: int) -> None:
+    message = record.getMessage()
+    if kind == "foreign_host":
+        # Django names its own setting, which is made from one of ours.
+        message = message.replace("ALLOWED_HOSTS", "INTRAMEDIAL_ALLOWED_HOSTS")
+    elif kind == "client_gone":
+        message = "a client went away before it was answered"
+    record.msg, record.args = message[:LONGEST], None
+    record.levelno, record.levelname = logging.WARNING, "WARNING"
+    record.exc_info = record.exc_text = record.stack_info = None
+    record.kind, record.leftOut = kind, left_out
