@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from coordination.core.model import Mode
 from coordination.schemas import LeaseRequest, Name, RequestedResource
@@ -16,6 +16,10 @@ OwnDid = Annotated[
         "did:web:<domain>:agents:<name>."
     ),
 ]
+
+
+CLOSED = ConfigDict(extra="forbid")
+"""Of a tool that refuses unknown arguments, as REST does in a query. In a body REST ignores them."""
 
 
 class AcquireArguments(LeaseRequest):
@@ -35,8 +39,18 @@ class OwnArguments(Shape):
     actor_did: OwnDid
 
 
+class StandingArguments(OwnArguments):
+    """The resource that you have or wait for, and who you are."""
+
+    # REST takes these by a query, where an unknown parameter is refused.
+    model_config = CLOSED
+
+
 class WaitArguments(Shape):
     """What to look at."""
+
+    # With a misspelt `resource` ignored, the answer would be the whole workspace.
+    model_config = CLOSED
 
     resource: RequestedResource = Absent(description="Only this resource. Without it, the whole workspace.")
 
