@@ -46,8 +46,10 @@ def test_the_account_for_models_names_what_is_served(client_get: Any) -> None:
     for path, by_method in api.routes_by_path().items():
         for method in by_method:
             assert f"- `{method} {path}`: " in text
-    assert f"`{settings.BASE_URL}/mcp`" in text
-    assert "/mcp" in mcp.PATHS
+    for path in ("/mcp", "/mcp/compat"):
+        assert f"`{settings.BASE_URL}{path}`" in text
+        assert path in mcp.PATHS
+    assert "`coordination_lease_acquire`" in text
     assert f"Every lease lasts {settings.LEASE_TTL_MS // 1000}\N{NO-BREAK SPACE}s;" in text
     for address in re.findall(rf"\({re.escape(settings.BASE_URL)}(/[^)]*)\)", text):
         assert client_get(address).status_code == 200 or address in api.routes_by_path()
