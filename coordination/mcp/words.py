@@ -27,7 +27,7 @@ def failed(body: Json) -> str:
     """Of a problem: why there is no answer. Wrong arguments are for the model to put right."""
     said = f"Failed, {body['reason']}: {body['detail']}"
     if body["reason"] in ("invalid_request", "malformed_json"):
-        said += " Nothing was done: correct the arguments and call again."
+        said = said.rstrip(".") + ". Nothing was done: correct the arguments and call again."
     return said
 
 
