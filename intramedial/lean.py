@@ -70,7 +70,7 @@ def _options(scope: Message, allow: str) -> Reply:
 
 def _is_shared(path: str) -> bool:
     """Whether pages of other origins may read what is answered to a signed request for this path."""
-    return path.startswith(cross_origin.PREFIX) and path not in api.same_origin_paths()
+    return path.startswith(cross_origin.PREFIX) and path.rstrip("/") not in api.same_origin_paths()
 
 
 async def _run_for_caller(route: routes.Route, call: Call) -> Reply:

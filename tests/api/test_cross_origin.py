@@ -184,6 +184,8 @@ async def test_a_trial_is_begun_by_pages_of_our_own_origin_only(stranger):
         assert answer.status_code == status, answer.text
         assert not shared(answer)
         assert not shared(await visitor.call("GET", KEYS, origin=origin))
+        # Whether or not a path is served with a slash at its end, the rule is the same.
+        assert not shared(await visitor.call("POST", f"{KEYS}/", {"did": visitor.agent.did}, origin=origin))
         await visitor.close()
 
 

@@ -65,7 +65,7 @@ def test_unknown_query_and_language_change_nothing(client_get: Any) -> None:
 
 @pytest.mark.parametrize("path", ["/no-existe/", "/en/no-existe/", "/errores/x/", "/en/errores/x/"])
 def test_an_unknown_page_leads_to_the_other_language(path: str, client_get: Any) -> None:
-    answer = client_get(f"{path}?a=1")
+    answer = client_get(f"{path}?a=1", accept="text/html")
     assert answer.status_code == 404
     other = path.removeprefix("/en") if path.startswith("/en/") else f"/en{path}"
     assert f'href="{other}?a=1"' in answer.content.decode()
