@@ -98,8 +98,8 @@ async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(doo
 
 
 async def test_a_header_without_a_key_is_no_wrong_key(door):
-    """A variable that is not set leaves the header empty: that is another mistake, and RFC 6750 (3.1) wants no
-    error code for it."""
+    """A variable that is not set leaves the header empty. That is another mistake, and has no error code
+    (RFC 6750, 3.1)."""
     for given in ("Bearer", "Bearer ", "Bearer    ", "Basic YTpi", "imk_x"):
         problem = await refusal(door, given)
         assert (problem.reason, problem.status) == ("unauthenticated", 401)
