@@ -66,10 +66,13 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def forbidden_csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form whose token is missing or old (`CSRF_FAILURE_VIEW`)."""
-    detail = (
-        "This is a form for people, and its token is missing or old. The API is described at /openapi.json."
+    problem = Problem(
+        "forbidden",
+        "Only the forms of this site may send something to its pages, with a token that they hold for a while. "
+        "Programs use the API, which is described at /openapi.json.",
     )
-    return _failed(request, "403.html", Problem("forbidden", detail), stale_form=True)
+    problem.title = "This was not sent by a form of this site"
+    return _failed(request, "403.html", problem, stale_form=True)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -97,6 +97,13 @@ def test_a_method_that_a_page_does_not_have(path):
         assert program["Allow"] == person["Allow"] != ""
 
 
+def test_a_method_is_told_to_be_missing_where_no_token_is_asked_for():
+    answer = Client(enforce_csrf_checks=True).options(
+        "/docs/mcp/", headers={"host": "127.0.0.1", "accept": "application/json"}
+    )
+    is_problem(answer, 405)
+
+
 def test_a_form_without_its_token():
     for accept, check in (("*/*", is_problem), (BROWSER, is_page)):
         answer = Client(enforce_csrf_checks=True).post(
