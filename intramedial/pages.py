@@ -68,7 +68,7 @@ def forbidden_csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
     """403 for a form whose token is missing or old (`CSRF_FAILURE_VIEW`)."""
     problem = Problem(
         "forbidden",
-        "Only the forms of this site may send something to its pages, with a token that they hold for a while. "
+        "Only the forms of this site may send something to its pages, with a token that they hold. "
         "Programs use the API, which is described at /openapi.json.",
     )
     problem.title = "This was not sent by a form of this site"
