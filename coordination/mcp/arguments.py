@@ -27,7 +27,7 @@ def _faults(unknown: list[str], known: list[str]) -> Iterable[tuple[str, str]]:
     """Each unknown name as (JSON pointer, what is wrong)."""
     for name in unknown[:MOST_NAMES]:
         meant = get_close_matches(name[:SHOWN_NAME], known, n=1)
-        hint = f"; did you mean {meant[0]}?" if meant else f"; the arguments are {', '.join(known)}"
+        hint = f" (perhaps {meant[0]} is meant)" if meant else f"; its arguments are {', '.join(known)}"
         yield (
             "/" + name[:SHOWN_NAME].replace("~", "~0").replace("/", "~1"),
             f"is no argument of this tool{hint}",

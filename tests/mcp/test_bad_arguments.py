@@ -119,9 +119,9 @@ async def test_the_other_names_and_the_other_address_are_no_different(sent):
 
 async def test_a_misspelt_argument_is_told_what_it_may_have_meant(sent):
     body = check(await sent(WAIT, {"resorce": LOCK}), "invalid_request", WAIT)
-    assert "did you mean resource?" in body["detail"]
+    assert "perhaps resource is meant" in body["detail"]
     body = check(await sent(STATUS, BOTH | {"x": 1}), "invalid_request", STATUS)
-    assert "the arguments are resource, actorDid" in body["detail"]
+    assert "its arguments are resource, actorDid" in body["detail"]
     many = check(await sent(WAIT, {"x" * 500 + str(at): 1 for at in range(20)}), "invalid_request", WAIT)
     assert len(many["errors"]) == 5
 
