@@ -29,7 +29,9 @@ lone surrogates, at most 16 deep. Unknown members are ignored; an unknown query 
 with the name that was probably meant. Durations are whole milliseconds (`…Ms`), instants RFC 3339 in UTC
 (`…At`). One slash at the end of a path makes no difference.
 
-There are no CORS headers, except on the published keys and on this description.
+A page of any origin may send signed requests and read their answers (CORS, without credentials), except for
+`POST /api/v1/trial/keys`. Requests with an API key have no CORS headers: a key does not belong into a page.
+The published keys and this description may be read from everywhere.
 """
 
 
@@ -43,6 +45,19 @@ def description() -> bytes:
 def routes_by_path() -> dict[str, dict[str, routes.Route]]:
     """What is served: path -> method -> route."""
     return routes.table(api)
+
+
+@cache
+def same_origin_paths() -> frozenset[str]:
+    """The paths whose answers no page of another origin may read."""
+    return frozenset(
+        path
+        for path, by_method in routes_by_path().items()
+        if any(
+            route.credentials is not None and not route.credentials.cross_origin
+            for route in by_method.values()
+        )
+    )
 
 
 api = NinjaAPI(

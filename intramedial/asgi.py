@@ -16,14 +16,15 @@ pages = get_asgi_application()
 
 # Only after the line above are the applications loaded that these modules need.
 from coordination import authority, consumers, mcp, queries  # noqa: E402
-from intramedial import lean, logs, purging  # noqa: E402
+from intramedial import lean, logs, no_oauth, purging  # noqa: E402
 from intramedial.identity import auth  # noqa: E402
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-LEAN_PREFIXES = ("/api/", "/health/", "/.well-known/")
+LEAN_PREFIXES = ("/api/", "/health/")
+WELL_KNOWN = "/.well-known/"
 LEAN_PATHS = ("/openapi.json", "/openapi.json/")
 GARBAGE_AFTER = 20_000  # objects made and not freed
 
@@ -48,6 +49,10 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await lean.application(scope, receive, send)
     elif scope["path"] in mcp.PATHS:
         await mcp.application(scope, receive, send)
+    elif no_oauth.covers(scope["path"]):
+        await no_oauth.application(scope, receive, send)
+    elif scope["path"].startswith(WELL_KNOWN):
+        await lean.application(scope, receive, send)
     else:
         # Set here and not only in the middleware: Django logs a 404 or a fault after the middleware is left.
         logs.request_id.set(logs.new_request_id())

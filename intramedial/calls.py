@@ -55,11 +55,13 @@ class Reply:
 class Credentials:
     """The credentials an operation takes: names of security schemes, any one of which does.
 
-    What ninja knows as an operation's `auth`. `admit` gives the caller, or raises Problem.
+    What ninja knows as an operation's `auth`. `admit` gives the caller, or raises Problem. `cross_origin`:
+    whether pages of other origins may send signed requests and read the answers.
     """
 
     schemes: tuple[str, ...]
     admit: Callable[[RequestParts], Awaitable[Principal]]
+    cross_origin: bool = True
 
     async def __call__(self, parts: RequestParts) -> Principal:
         """The caller; Problem for one that is not let in."""

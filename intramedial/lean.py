@@ -13,14 +13,15 @@ API's description, the health checks and the published keys are answered here, i
 The operations are the ones registered with django-ninja (`intramedial.api`), and the shapes that check a
 request are those of their signatures; ninja's own argument machinery and renderer are not on the way.
 
-Every failure is a problem (RFC 9457). There are no CORS headers except on the published documents: pages of
-other origins have no business with an API whose credentials are keys.
+Every failure is a problem (RFC 9457). Answers to signed requests, refusals included, may be read by pages of
+other origins, and so may the published documents; see `intramedial.cross_origin`.
 """
 
 import time
 
-from intramedial import api, routes
+from intramedial import api, cross_origin, routes
 from intramedial.calls import Call, Reply
+from intramedial.identity.requests import join_fields
 from intramedial.problems import Problem
 from intramedial.serving import (
     ClientGone,
@@ -41,22 +42,35 @@ async def application(scope: Message, receive: Receive, send: Send) -> None:
 
 
 async def _answer(scope: Message, receive: Receive) -> Reply:
+    call = None
     try:
         method, table = scope["method"], api.routes_by_path()
         if method == "OPTIONS" and (by_method := routes.at(table, scope["path"])) is not None:
-            allow = routes.allowed(by_method)
-            return Reply(204, b"", ((b"allow", allow.encode()),), media_type=b"")
+            return _options(scope, routes.allowed(by_method))
         route = routes.find(table, method, scope["path"])
         call = await read_call(scope, receive)
-        if route.credentials is None:
-            return await route.run(call)
-        return await _run_for_caller(route, call)
+        reply = await (route.run(call) if route.credentials is None else _run_for_caller(route, call))
     except Problem as problem:
-        return problem_reply(problem)
+        reply = problem_reply(problem)
     except ClientGone:
         raise
     except Exception as error:
-        return problem_reply(unforeseen(error))
+        reply = problem_reply(unforeseen(error))
+    fields = call.parts.headers if call is not None else join_fields(scope["headers"])
+    if cross_origin.is_signed_alone(fields) and _is_shared(scope["path"]):
+        reply.headers += cross_origin.READABLE
+    return reply
+
+
+def _options(scope: Message, allow: str) -> Reply:
+    fields = join_fields(scope["headers"])
+    shared = cross_origin.preflight(fields, allow) if _is_shared(scope["path"]) else ()
+    return Reply(204, b"", ((b"allow", allow.encode()), *shared), media_type=b"")
+
+
+def _is_shared(path: str) -> bool:
+    """Whether pages of other origins may read what is answered to a signed request for this path."""
+    return path.startswith(cross_origin.PREFIX) and path.rstrip("/") not in api.same_origin_paths()
 
 
 async def _run_for_caller(route: routes.Route, call: Call) -> Reply:

@@ -33,6 +33,15 @@ REASONS: Mapping[str, tuple[int, str]] = MappingProxyType(
 CHALLENGE = 'Bearer realm="intramedial"'
 
 
+def challenge(error: str, description: str) -> dict[str, str]:
+    """The headers of a 401 for a key that was sent and is wrong (RFC 6750, 3): why it was not taken.
+
+    `description` is printable ASCII without quotation marks and backslashes. For a request without a key the
+    challenge has no error (3.1).
+    """
+    return {"www-authenticate": f'{CHALLENGE}, error="{error}", error_description="{description}"'}
+
+
 class Problem(Exception):
     """A call that fails for a documented reason.
 

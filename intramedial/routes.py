@@ -8,7 +8,7 @@ answer another question than the one that was asked. Unknown members of a body a
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -26,8 +26,8 @@ from intramedial.problems import Problem
 from intramedial.strict_json import MalformedJson, parse_object
 
 MAX_QUERY = 8192
-MAX_FAULTS = 10
-"""Unknown query parameters that one answer names."""
+MAX_FAULTS = 5
+"""Unknown names that one answer names."""
 MAX_COMPARED = 50
 """Unknown members of a body that are compared with a missing one."""
 LONGEST_SHOWN = 80
@@ -189,21 +189,29 @@ def _query(raw: bytes, known: tuple[str, ...]) -> dict[str, str]:
         if name in query:
             raise invalid((f"/{_escape(name)}", "is given twice"))
         query[name] = value
-    if unknown := [name for name in query if name not in known]:
-        raise invalid(*((f"/{_escape(name)}", _unknown(name, known)) for name in unknown[:MAX_FAULTS]))
+    refuse_unknown(query, known, "operation", "query parameter")
     return query
 
 
-def _unknown(name: str, known: tuple[str, ...]) -> str:
-    """Why a query parameter is refused, with the name that was probably meant or all that there are."""
-    meant = nearest(name, known)
-    if meant is not None:
-        advice = f"did you mean {meant}?"
-    elif known:
-        advice = f"this operation has {', '.join(known)}"
-    else:
-        advice = "this operation has no query parameters"
-    return f"there is no parameter {name[:LONGEST_SHOWN]!r}; {advice}"
+def refuse_unknown(given: Iterable[str], known: tuple[str, ...], owner: str, kind: str) -> None:
+    """Raise Problem (422) for the names that are not in `known`, each with the name that was probably meant or
+    with all that there are. `owner` and `kind` are words of the message: a tool and its argument, for example.
+    """
+    faults = []
+    for name in given:
+        if name in known:
+            continue
+        meant = nearest(name, known)
+        if meant is not None:
+            advice = f"did you mean {meant}?"
+        else:
+            advice = f"this {owner} has {', '.join(known) or f'no {kind}s'}"
+        shown = name[:LONGEST_SHOWN]
+        faults.append((f"/{_escape(shown)}", f"there is no {kind} {shown!r}; {advice}"))
+        if len(faults) == MAX_FAULTS:
+            break
+    if faults:
+        raise invalid(*faults)
 
 
 def _faults(error: ValidationError, given: dict[str, Any], known: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import orjson
 from coordination import deciding, queries
 from coordination.core.messages import Acquire, Release, Withdraw
 from coordination.ids import new_lease_id
-from coordination.mcp.shapes import AcquireArguments, OwnArguments, WaitArguments
+from coordination.mcp.shapes import AcquireArguments, OwnArguments, StandingArguments, WaitArguments
 from intramedial.calls import Call
 
 Json = dict[str, Any]
@@ -29,7 +29,7 @@ async def release(call: Call, asked: OwnArguments) -> Json:
     return await _decide(call, Release(resource, asked.actor_did))
 
 
-async def withdraw(call: Call, asked: OwnArguments) -> Json:
+async def withdraw(call: Call, asked: StandingArguments) -> Json:
     """Give up the agent's place in the queue. Raises Problem."""
     resource, _ = asked.resource
     return await _decide(call, Withdraw(resource, asked.actor_did))
@@ -40,7 +40,7 @@ async def wait(call: Call, asked: WaitArguments) -> Json:
     return await _picture(call, asked.resource[0] if asked.resource is not None else None)
 
 
-async def status(call: Call, asked: OwnArguments) -> Json:
+async def status(call: Call, asked: StandingArguments) -> Json:
     """Where the agent stands with one resource. Raises Problem."""
     call.caller.require_actor(asked.actor_did)
     resource, _ = asked.resource

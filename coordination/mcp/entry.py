@@ -6,14 +6,14 @@
 What is refused here is answered as JSON-RPC errors, whose `data` is the problem that REST would answer.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from typing import Any
 
 import orjson
 from django.conf import settings
 from mcp.types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 
-from coordination.mcp import protocol
+from coordination.mcp import messages, protocol
 from intramedial import logs, origins
 from intramedial.calls import Call, Reply
 from intramedial.identity import auth, signatures
@@ -30,7 +30,6 @@ from intramedial.serving import (
     serve,
     unforeseen,
 )
-from intramedial.strict_json import MalformedJson, parse
 
 PATHS = {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": True}
 """What is served here, and whether its tools are listed by names without dots."""
@@ -38,11 +37,6 @@ PATHS = {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": Tru
 USE_REST = (
     "MCP takes API keys, as `Authorization: Bearer imk_…`. Trials and agents that sign their requests use "
     "the REST API, described at /openapi.json."
-)
-NOT_JSON_RPC = (
-    "The body must be one JSON-RPC 2.0 message, such as "
-    '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}; an id is a whole number or a text, '
-    "and several messages at once are not taken."
 )
 
 
@@ -54,7 +48,7 @@ async def application(scope: Message, receive: Receive, send: Send) -> None:
 async def _answer(scope: Message, receive: Receive) -> Reply:
     try:
         call = await _admitted(scope, receive)
-        return await _spoken(scope, call, receive)
+        return await _spoken(scope, call, messages.read(call.parts.body), receive)
     except Problem as problem:
         return _refusal(problem)
     except ClientGone:
@@ -71,7 +65,6 @@ async def _admitted(scope: Message, receive: Receive) -> Call:
         raise _only_post()
     call = await read_call(scope, receive)
     call.principal = await _caller(call.parts)
-    _require_json_rpc(call.parts.body)
     return call
 
 
@@ -92,30 +85,14 @@ async def _caller(parts: RequestParts) -> Principal:
     return await auth.authenticate(parts)
 
 
-def _require_json_rpc(body: bytes) -> None:
-    try:
-        message = parse(body, settings.JSON_DEPTH)
-    except MalformedJson as error:
-        raise Problem("malformed_json", str(error)) from None
-    if not (
-        isinstance(message, dict)
-        and message.get("jsonrpc") == "2.0"
-        and isinstance(message.get("method"), str)
-        and type(message.get("id", "")) in (int, str)
-    ):
-        problem = Problem("invalid_request", NOT_JSON_RPC)
-        problem.status = 400
-        raise problem
-
-
-async def _spoken(scope: Message, call: Call, receive: Receive) -> Reply:
+async def _spoken(scope: Message, call: Call, message: messages.ReadMessage, receive: Receive) -> Reply:
     """The SDK's answer: one status and one body, since every answer is JSON and not a stream."""
     manager = await protocol.sessions.start()
     inner = {
         **scope,
-        # RFC 9110, 5.5: white space around a value is no part of it. Some servers leave it there.
-        "headers": [(name, value.strip(b" \t")) for name, value in scope["headers"]],
+        "headers": _fields(scope["headers"]),
         protocol.CALL: call,
+        protocol.FAULT: message.fault,
         protocol.COMPATIBLE: PATHS[scope["path"]],
     }
     start: Message = {}
@@ -127,13 +104,26 @@ async def _spoken(scope: Message, call: Call, receive: Receive) -> Reply:
         else:
             chunks.append(message.get("body", b""))
 
-    await manager.handle_request(inner, _replay(call.parts.body, receive), send)
+    await manager.handle_request(inner, _replay(message.body, receive), send)
     if not start:
         raise ClientGone
     fields = {bytes(name).lower(): bytes(value) for name, value in start.get("headers", ())}
     media_type = fields.pop(b"content-type", b"")
     fields.pop(b"content-length", None)
     return Reply(start["status"], b"".join(chunks), tuple(fields.items()), media_type)
+
+
+def _fields(given: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The header fields as the SDK reads them.
+
+    White space around a value is no part of it (RFC 9110, 5.5), and some servers leave it there. A request
+    without `Accept` takes any media type (12.5.1), which the SDK does not know.
+    """
+    stripped = [(name, value.strip(b" \t")) for name, value in given]
+    fields = [(name, value) for name, value in stripped if name != b"accept" or value]
+    if not any(name == b"accept" for name, _ in fields):
+        fields.append((b"accept", b"application/json"))
+    return fields
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 from django.conf import settings
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
@@ -23,17 +24,20 @@ from mcp.types import (
     TextContent,
 )
 
-from coordination.mcp import prose, tools
+from coordination.mcp import arguments, prose, tools, words
 from intramedial import logs
 from intramedial.calls import Call
 from intramedial.problems import Problem, problem_body
-from intramedial.routes import validated
 from intramedial.serving import unforeseen
 
 CALL = "intramedial.call"
 """Where in an ASGI scope the entry leaves the authenticated `Call`."""
+FAULT = "intramedial.mcp.fault"
+"""Where in an ASGI scope the entry leaves the `Problem` of arguments that could not be read, or None."""
 COMPATIBLE = "intramedial.mcp.compatible"
 """Where in an ASGI scope the entry leaves whether tools are listed by names without dots."""
+
+Json = dict[str, Any]
 
 VERSION = "1.0.0"
 HOUR_MS = 3_600_000
@@ -54,24 +58,29 @@ async def _call_tool(context: ServerRequestContext, params: CallToolRequestParam
         names = ", ".join(listed.name for listed in tools.listing(_scope(context)[COMPATIBLE]))
         shown = params.name[:SHOWN_NAME]
         raise MCPError(INVALID_PARAMS, f"There is no tool {shown!r}. The tools are: {names}.")
-    call: Call = _scope(context)[CALL]
+    scope = _scope(context)
+    call: Call = scope[CALL]
     try:
-        arguments = validated(tool.arguments, params.arguments or {}, call.caller)
-        body = await tool.run(call, arguments)
+        if (fault := scope[FAULT]) is not None:
+            raise fault
+        body = await tool.run(call, arguments.read(tool.arguments, params.arguments or {}, call.caller))
     except Problem as problem:
         return _failed(problem)
     except Exception as error:
         return _failed(unforeseen(error))
-    return CallToolResult(content=[TextContent(text=tool.say(body))], structured_content=body)
+    return _result(tool.say(body), body)
 
 
 def _failed(problem: Problem) -> CallToolResult:
-    """What could not be answered. Arguments that are wrong are an error of the protocol."""
+    """What could not be answered, as a result: of errors of the protocol a model may see nothing."""
     body = problem_body(problem, logs.request_id.get())
-    if problem.reason == "invalid_request":
-        raise MCPError(INVALID_PARAMS, f"The arguments are not valid. {problem.detail}", body)
-    text = f"Failed, {problem.reason}: {problem.detail}"
-    return CallToolResult(content=[TextContent(text=text)], structured_content=body, is_error=True)
+    return _result(words.failed(body), body, is_error=True)
+
+
+def _result(said: str, body: Json, *, is_error: bool = False) -> CallToolResult:
+    """A body as structured content, and as text behind the words on it, for clients that show only text."""
+    text = f"{said}\n{orjson.dumps(body).decode()}"
+    return CallToolResult(content=[TextContent(text=text)], structured_content=body, is_error=is_error)
 
 
 def _scope(context: ServerRequestContext) -> dict[str, Any]:

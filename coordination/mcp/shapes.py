@@ -2,11 +2,10 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field
 
 from coordination.core.model import Mode
 from coordination.schemas import LeaseRequest, Name, RequestedResource
-from intramedial.near_names import nearest
 from intramedial.schemas import Absent, Did, Instant, Shape
 
 OwnDid = Annotated[
@@ -17,6 +16,10 @@ OwnDid = Annotated[
         "did:web:<domain>:agents:<name>."
     ),
 ]
+
+
+CLOSED = ConfigDict(extra="forbid")
+"""Of a tool that refuses unknown arguments, as REST does in a query. In a body REST ignores them."""
 
 
 class AcquireArguments(LeaseRequest):
@@ -36,20 +39,20 @@ class OwnArguments(Shape):
     actor_did: OwnDid
 
 
+class StandingArguments(OwnArguments):
+    """The resource that you have or wait for, and who you are."""
+
+    # REST takes these by a query, where an unknown parameter is refused.
+    model_config = CLOSED
+
+
 class WaitArguments(Shape):
     """What to look at."""
 
-    resource: RequestedResource = Absent(description="Only this resource. Without it, the whole workspace.")
+    # With a misspelt `resource` ignored, the answer would be the whole workspace.
+    model_config = CLOSED
 
-    @model_validator(mode="before")
-    @classmethod
-    def _no_misspelt_resource(cls, given: Any) -> Any:
-        """Refuse a misspelt `resource`: without it the answer would be about the whole workspace."""
-        if isinstance(given, dict) and "resource" not in given:
-            for name in given:
-                if nearest(name, ("resource",)):
-                    raise ValueError(f"there is no argument {name!r}; did you mean resource?")
-        return given
+    resource: RequestedResource = Absent(description="Only this resource. Without it, the whole workspace.")
 
 
 class Ahead(Shape):

@@ -32,7 +32,6 @@ class Tool:
     run: Callable[[Any, Any], Awaitable[Json]]
     say: Callable[[Json], str]
     read_only: bool = False
-    destructive: bool = False
 
     @property
     def compatible_name(self) -> str:
@@ -51,7 +50,8 @@ class Tool:
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=self.read_only,
-                destructive_hint=self.destructive,
+                # A tool only ends what the calling agent itself holds or waits for.
+                destructive_hint=False,
                 # Asking twice does what asking once did: a lease is renewed and not doubled, what is given
                 # back stays given back.
                 idempotent_hint=True,
@@ -86,7 +86,7 @@ TOOLS = (
         name="coordination.status",
         title="See where I stand",
         description=prose.STATUS,
-        arguments=shapes.OwnArguments,
+        arguments=shapes.StandingArguments,
         answers=(shapes.Status,),
         run=actions.status,
         say=words.stood,
@@ -109,17 +109,15 @@ TOOLS = (
         answers=(schemas.LeaseReleased, schemas.NotReleased),
         run=actions.release,
         say=words.released,
-        destructive=True,
     ),
     Tool(
         name="coordination.lease.withdraw",
         title="Leave the queue",
         description=prose.WITHDRAW,
-        arguments=shapes.OwnArguments,
+        arguments=shapes.StandingArguments,
         answers=(schemas.Withdrawn,),
         run=actions.withdraw,
         say=words.withdrawn,
-        destructive=True,
     ),
 )
 _BY_NAME = {name: tool for tool in TOOLS for name in (tool.name, tool.compatible_name)}

@@ -23,6 +23,14 @@ def quoted(name: str) -> str:
     return orjson.dumps(name).decode()
 
 
+def failed(body: Json) -> str:
+    """Of a problem: why there is no answer. Wrong arguments are for the model to put right."""
+    said = f"Failed, {body['reason']}: {body['detail']}"
+    if body["reason"] in ("invalid_request", "malformed_json"):
+        said = said.rstrip(".") + ". Nothing was done: correct the arguments and call again."
+    return said
+
+
 def acquired(body: Json) -> str:
     """Of a lease granted or renewed, and of both refusals."""
     if not body["ok"]:
@@ -111,7 +119,7 @@ def pictured(body: Json) -> str:
         ),
     ]
     left_out = len(lines) - MOST_LINES
-    rest = [f"and {left_out} more in the structured content"] if left_out > 0 else []
+    rest = [f"and {left_out} more in the JSON below"] if left_out > 0 else []
     if "nextCursor" in body:
         rest.append("and more resources than are shown: ask for one by its name")
     counted = f"{_counted(len(holders), 'lease')} held, {_counted(len(queue), 'wait')}"

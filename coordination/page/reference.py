@@ -62,9 +62,10 @@ class Operation(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """One tool of MCP: its name, the arguments it takes, what it does."""
+    """One tool of MCP: its name at `/mcp/compat` and at `/mcp`, the arguments it takes, what it does."""
 
     name: str
+    dotted: str
     arguments: str
     words: Any
 
@@ -98,8 +99,30 @@ def tools() -> list[Tool]:
     from coordination.mcp.tools import TOOLS
 
     return [
-        Tool(tool.name, _arguments(tool.arguments), TOOL_WORDS.get(tool.name, tool.title)) for tool in TOOLS
+        Tool(
+            tool.compatible_name,
+            tool.name,
+            _arguments(tool.arguments),
+            TOOL_WORDS.get(tool.name, tool.title),
+        )
+        for tool in TOOLS
     ]
+
+
+class Versions(NamedTuple):
+    """The versions of MCP that `MCP-Protocol-Version` may name, oldest first, and the one of a request
+    without that header."""
+
+    accepted: tuple[str, ...]
+    assumed: str
+
+
+def mcp_versions() -> Versions:
+    """Which versions of MCP are served."""
+    from mcp.types import DEFAULT_NEGOTIATED_VERSION
+    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+    return Versions((*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS), DEFAULT_NEGOTIATED_VERSION)
 
 
 def _arguments(shape: type[BaseModel]) -> str:
@@ -114,7 +137,7 @@ def mcp_configuration() -> str:
     """What goes into the configuration of an agent that speaks MCP."""
     server = {
         "type": "http",
-        "url": f"{settings.BASE_URL}/mcp",
+        "url": f"{settings.BASE_URL}/mcp/compat",
         "headers": {"Authorization": "Bearer imk_…"},
     }
     return pretty({"mcpServers": {"intramedial": server}}, width=60)

@@ -17,7 +17,7 @@ from intramedial.identity.principal import Principal, TrialState
 from intramedial.identity.requests import RequestParts
 from intramedial.identity.signatures import SignedBy
 from intramedial.identity.threads import DatabaseThreads
-from intramedial.problems import Problem
+from intramedial.problems import Problem, challenge
 from intramedial.workspaces.models import Nonce
 
 __all__ = ["Principal", "RequestParts", "TrialState", "authenticate", "proven_key", "stop"]
@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 NO_CREDENTIALS = "Send an API key as `Authorization: Bearer imk_…`, or sign the request (RFC 9421)."
 NO_SUCH_KEY = "The API key is unknown, revoked or expired."
 TWO_CREDENTIALS = "Send either an API key or a signature, not both."
+
+WRONG_KEY = challenge("invalid_token", NO_SUCH_KEY)
+TWO_SENT = challenge("invalid_request", TWO_CREDENTIALS)
 
 SWEEP_EVERY_S = 10.0
 ON_POSTGRESQL = 4
@@ -51,7 +54,7 @@ class Door:
         if not signatures.is_signed(parts):
             return await self._by_key(authorization)
         if authorization is not None:
-            raise Problem("unauthenticated", TWO_CREDENTIALS)
+            raise Problem("unauthenticated", TWO_CREDENTIALS, headers=TWO_SENT)
         signed = self._verify(parts)
         workspace = parts.headers.get(signatures.WORKSPACE_HEADER)
         now = self._clock()
@@ -77,13 +80,14 @@ class Door:
     async def _by_key(self, authorization: str | None) -> Principal:
         if authorization is None:
             raise Problem("unauthenticated", NO_CREDENTIALS)
-        scheme, _, secret = authorization.partition(" ")
-        if scheme.lower() != "bearer":
+        scheme, _, rest = authorization.partition(" ")
+        secret = rest.strip(" ")
+        if scheme.lower() != "bearer" or not secret:
             raise Problem("unauthenticated", NO_CREDENTIALS)
-        known = await self._keys.get(secret.strip(" "))
+        known = await self._keys.get(secret)
         now = self._clock()
         if known is None or (known.expires_at is not None and known.expires_at <= now):
-            raise Problem("unauthenticated", NO_SUCH_KEY)
+            raise Problem("unauthenticated", NO_SUCH_KEY, headers=WRONG_KEY)
         self._last_uses.note(known.id, now)
         return known.principal
 

@@ -32,8 +32,8 @@ async def _any_key(parts: RequestParts) -> Principal:
     return Principal("", "signature", signed.did, read_only=False, semantic_classes={})
 
 
-NEW_KEY = Credentials(("signature",), _any_key)
-"""A signature by whatever key: it may be one that the service has never seen."""
+NEW_KEY = Credentials(("signature",), _any_key, cross_origin=False)
+"""A signature by whatever key: it may be one that the service has never seen. Any page could make one."""
 
 
 class TrialKey(schemas.Shape):

@@ -9,8 +9,8 @@ from intramedial import pages
 
 
 def request() -> HttpRequest:
-    """A request that went through no middleware: no session, no user."""
-    return RequestFactory().get("/algo/?a=<script>")
+    """A browser's request that went through no middleware: no session, no user."""
+    return RequestFactory().get("/algo/?a=<script>", headers={"accept": "text/html,*/*;q=0.8"})
 
 
 @pytest.mark.parametrize(
@@ -20,9 +20,10 @@ def request() -> HttpRequest:
         (lambda: pages.forbidden(request(), PermissionError()), 403, "Aquí no puedes entrar."),
         (lambda: pages.forbidden_csrf(request(), "no cookie"), 403, "El formulario llevaba demasiado tiempo"),
         (lambda: pages.not_found(request(), Http404()), 404, "aquí no hay ninguna página."),
+        (lambda: pages.method_not_allowed(request(), "GET, HEAD"), 405, "Esta página existe, pero no admite"),
         (lambda: pages.server_error(request()), 500, "Ha fallado algo nuestro."),
     ],
-    ids=("400", "403", "csrf", "404", "500"),
+    ids=("400", "403", "csrf", "404", "405", "500"),
 )
 def test_the_page_says_what_happened(answer: object, status: int, words: str) -> None:
     assert callable(answer)

@@ -92,17 +92,18 @@ def test_an_mcp_client_is_configured_and_its_tool_called_as_shown(
     lanzar.page.get_by_role("tab", name="MCP", exact=True).click()
     shown = lanzar.page.locator('[data-part="mcp-clients"]')
     expect(shown).to_contain_text("lock:mcp/from-the-page")
-    for name in ("Claude", "Cursor", "VS Code"):
+    for name in ("Claude", "Cursor", "VS Code", "Gemini CLI", "OpenAI", "LangChain", "Pydantic AI"):
         expect(shown).to_contain_text(name)
     texts = shown.locator("pre").all_text_contents()
     assert len(texts) == len(clients.clients()) + 1
-    configured = [json.loads(text) for text in texts[:-1] if text.startswith("{") and '"url"' in text]
-    assert configured
+    configured = [json.loads(text) for text in texts[:-1] if re.match(r"\{.*rl\"", text, re.DOTALL)]
+    assert len(configured) == 3  # Cursor, VS Code, Gemini CLI
     for configuration in configured:
         (servers,) = (value for key, value in configuration.items() if key in ("mcpServers", "servers"))
         server = servers["intramedial"]
         authorization = re.sub(r"\$\{[^}]*\}", served.secrets["apiKey"], server["headers"]["Authorization"])
-        answer = call(server["url"], authorization, shown, texts[-1])
+        url = server.get("url") or server["httpUrl"]
+        answer = call(url, authorization, shown, texts[-1])
         assert answer["result"]["structuredContent"]["ok"] is True
 
 

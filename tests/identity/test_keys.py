@@ -85,7 +85,6 @@ async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(doo
         live[:-1] + ("0" if live[-1] != "0" else "1"),
         live + "x",
         f"{live}, Bearer {live}",
-        "",
         "imk_",
         "ñ",
         "\x00" * 53,
@@ -94,7 +93,18 @@ async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(doo
     assert {(problem.reason, problem.status, problem.detail) for problem in problems} == {
         ("unauthenticated", 401, "The API key is unknown, revoked or expired.")
     }
-    assert all(problem.headers["www-authenticate"] == CHALLENGE for problem in problems)
+    challenge = f'{CHALLENGE}, error="invalid_token", error_description="{problems[0].detail}"'
+    assert all(problem.headers["www-authenticate"] == challenge for problem in problems)
+
+
+async def test_a_header_without_a_key_is_no_wrong_key(door):
+    """A variable that is not set leaves the header empty. That is another mistake, and has no error code
+    (RFC 6750, 3.1)."""
+    for given in ("Bearer", "Bearer ", "Bearer    ", "Basic YTpi", "imk_x"):
+        problem = await refusal(door, given)
+        assert (problem.reason, problem.status) == ("unauthenticated", 401)
+        assert problem.detail.startswith("Send an API key")
+        assert problem.headers["www-authenticate"] == CHALLENGE
 
 
 async def test_a_key_with_a_known_prefix_and_another_secret_is_unknown(door, workspace, db):

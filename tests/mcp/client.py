@@ -90,7 +90,16 @@ class Wire:
 
 
 def text_of(result: CallToolResult) -> str:
-    """The text of a result."""
+    """The words of a result, without the JSON behind them."""
+    return _text(result).rpartition("\n")[0]
+
+
+def json_of(result: CallToolResult) -> Any:
+    """The JSON behind the words of a result."""
+    return json.loads(_text(result).rpartition("\n")[2])
+
+
+def _text(result: CallToolResult) -> str:
     (block,) = result.content
     assert block.type == "text"
     return block.text

@@ -4,8 +4,11 @@ import asyncio
 import json
 from datetime import UTC, datetime
 
+import httpx2
 import pytest
 from mcp import MCPError
+from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError
+from mcp.shared.auth import OAuthClientMetadata
 
 from coordination import authority
 from intramedial.workspaces import keys
@@ -30,6 +33,28 @@ async def test_the_official_client_is_told_that_the_key_is_wrong(connect, versio
     assert raised.group_contains(MCPError, match="unknown, revoked or expired") or "unknown" in str(
         raised.value
     )
+
+
+class Nothing:
+    """The memory of a client of OAuth that has never met a server."""
+
+    async def get_tokens(self):
+        return None
+
+    async def get_client_info(self):
+        return None
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/compat"])
+async def test_a_client_that_then_tries_oauth_shows_what_is_wrong_with_the_key(url, path):
+    metadata = OAuthClientMetadata(client_name="test", redirect_uris=["http://127.0.0.1:1/callback"])
+    oauth = OAuthClientProvider(url + path, metadata, Nothing())
+    headers = {"authorization": f"Bearer {keys.make_key().secret}"}
+    async with httpx2.AsyncClient(auth=oauth, headers=headers, trust_env=False) as client:
+        with pytest.raises(OAuthRegistrationError) as raised:
+            await client.post(url + path, json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert "There is no OAuth here" in str(raised.value)
+    assert "missing, unknown, revoked or expired" in str(raised.value)
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/compat"])

@@ -85,9 +85,9 @@ async def test_every_tool_says_what_it_answers_and_does(connect, api_key):
         assert tool.title
         assert len(tool.description) > 100
         reads = tool.name in ("coordination.wait", "coordination.status")
-        ends = tool.name.rsplit(".", 1)[-1] in ("release", "withdraw")
         hints = tool.annotations
-        assert (hints.read_only_hint, hints.destructive_hint) == (reads, ends)
+        # A tool ends nothing but what the calling agent itself holds or waits for.
+        assert (hints.read_only_hint, hints.destructive_hint) == (reads, False)
         assert (hints.idempotent_hint, hints.open_world_hint) == (True, False)
 
 

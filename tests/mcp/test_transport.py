@@ -104,38 +104,33 @@ async def test_a_body_that_is_not_said_to_be_json(wire):
         assert "Content-Type: application/json" in answer.json()["error"]["message"]
 
 
-WRONG_ARGUMENTS = (
-    (ACQUIRE, None, "/actorDid: "),
-    (ACQUIRE, {}, "/resource: "),
-    (ACQUIRE, BOTH | {"resource": 5}, "/resource: "),
-    (ACQUIRE, BOTH | {"resource": None}, "/resource: "),
-    (ACQUIRE, BOTH | {"resource": ["lock:a"]}, "/resource: "),
-    (ACQUIRE, BOTH | {"resource": ""}, "/resource: must have 1 to 256 characters"),
-    (ACQUIRE, BOTH | {"resource": "a" * 257}, "/resource: must have 1 to 256 characters"),
-    (ACQUIRE, BOTH | {"resource": "lock:\x00a"}, "/resource: must not contain control characters"),
-    (ACQUIRE, BOTH | {"resource": "lock:\x1b[31m"}, "/resource: must not contain control characters"),
-    (ACQUIRE, BOTH | {"resource": "lock:a\u202eb"}, "bidirectional or zero-width"),
-    (ACQUIRE, BOTH | {"resource": "lock:a\u200bb"}, "bidirectional or zero-width"),
-    (ACQUIRE, BOTH | {"resource": " lock:a"}, "white space"),
-    (ACQUIRE, BOTH | {"resource": "lock:a#erase"}, "#read, #write or #delete"),
-    (ACQUIRE, BOTH | {"actorDid": "ana"}, "/actorDid: not a DID: write did:<method>:<id>"),
-    (ACQUIRE, BOTH | {"actorDid": "did:key:zabc"}, "/actorDid: "),
-    (ACQUIRE, BOTH | {"actorDid": "did:web:" + "a" * 300}, "at most 256 characters"),
-    (ACQUIRE, BOTH | {"actorDid": 7}, "/actorDid: "),
-    ("coordination.wait", {"resource": 7}, "/resource: "),
-    ("coordination.status", {"resource": "lock:a"}, "/actorDid: "),
-)
+async def test_whatever_takes_json_is_answered(wire):
+    for accept in (
+        None,  # RFC 9110, 12.5.1: any media type will do
+        "",
+        "*/*",
+        "application/*",
+        "application/json",
+        "text/event-stream, application/json;q=0.5",
+        "text/html, */*;q=0.1",
+        "APPLICATION/JSON",
+    ):
+        request = wire.http.build_request("POST", "/mcp", content=GOOD)
+        request.headers.update({"authorization": f"Bearer {wire.key}", "content-type": "application/json"})
+        del request.headers["accept"]
+        if accept is not None:
+            request.headers["accept"] = accept
+        answer = await wire.http.send(request)
+        assert answer.status_code == 200, accept
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.json()["result"]["structuredContent"]["ok"] is True
 
 
-async def test_arguments_that_are_wrong(wire):
-    for tool, arguments, words in WRONG_ARGUMENTS:
-        error = (await wire.call(tool, arguments))["error"]
-        assert error["code"] == -32602, arguments
-        assert words in error["message"], arguments
-        assert len(error["message"]) < 1000
-        # For programs, what REST would say.
-        assert error["data"]["reason"] == "invalid_request"
-        assert {fault["pointer"] for fault in error["data"]["errors"]} <= {"/resource", "/actorDid"}
+async def test_what_takes_no_json_is_told_so(wire):
+    for accept in ("text/html", "text/event-stream", "image/*"):
+        answer = await wire.post(GOOD, accept=accept)
+        assert answer.status_code == 406
+        assert "application/json" in answer.json()["error"]["message"]
 
 
 async def test_a_tool_that_there_is_not(wire):
@@ -161,7 +156,7 @@ async def test_members_that_are_not_asked_for_are_ignored(wire):
 
 
 async def test_a_call_of_the_wrong_shape(wire):
-    for params in ([], "a", 1, {"name": 5}, {"name": "coordination.wait", "arguments": []}):
+    for params in ([], "a", 1, {}, {"name": 5}, {"name": ["coordination.wait"]}):
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         answer = await wire.post(json.dumps(message))
         assert answer.status_code in (200, 400), params

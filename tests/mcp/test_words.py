@@ -68,7 +68,7 @@ def test_a_long_picture_is_cut():
     body = {"serverTime": AT, "holders": holders, "queue": queue, "deadlocks": [], "nextCursor": "x"}
     said = words.pictured(body)
     assert said.startswith(f"At {AT}: 600 leases held, 600 waits. Untrusted")
-    assert "and 1180 more in the structured content" in said
+    assert "and 1180 more in the JSON below" in said
     assert said.endswith("ask for one by its name")
     assert len(said.splitlines()) == words.MOST_LINES + 3
     assert len(said) < 8000

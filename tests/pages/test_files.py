@@ -46,8 +46,10 @@ def test_the_account_for_models_names_what_is_served(client_get: Any) -> None:
     for path, by_method in api.routes_by_path().items():
         for method in by_method:
             assert f"- `{method} {path}`: " in text
-    assert f"`{settings.BASE_URL}/mcp`" in text
-    assert "/mcp" in mcp.PATHS
+    for path in ("/mcp", "/mcp/compat"):
+        assert f"`{settings.BASE_URL}{path}`" in text
+        assert path in mcp.PATHS
+    assert "`coordination_lease_acquire`" in text
     assert f"Every lease lasts {settings.LEASE_TTL_MS // 1000}\N{NO-BREAK SPACE}s;" in text
     for address in re.findall(rf"\({re.escape(settings.BASE_URL)}(/[^)]*)\)", text):
         assert client_get(address).status_code == 200 or address in api.routes_by_path()
@@ -63,7 +65,7 @@ def test_unknown_query_and_language_change_nothing(client_get: Any) -> None:
 
 @pytest.mark.parametrize("path", ["/no-existe/", "/en/no-existe/", "/errores/x/", "/en/errores/x/"])
 def test_an_unknown_page_leads_to_the_other_language(path: str, client_get: Any) -> None:
-    answer = client_get(f"{path}?a=1")
+    answer = client_get(f"{path}?a=1", accept="text/html")
     assert answer.status_code == 404
     other = path.removeprefix("/en") if path.startswith("/en/") else f"/en{path}"
     assert f'href="{other}?a=1"' in answer.content.decode()

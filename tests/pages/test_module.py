@@ -167,7 +167,7 @@ def test_every_operation_has_words_and_stands_on_the_page(home: Any) -> None:
 
 def test_every_tool_of_mcp_has_words_and_stands_on_the_page(home: Any) -> None:
     names = [tool.name for tool in reference.tools()]
-    assert set(names) == set(reference.TOOL_WORDS)
+    assert {tool.dotted for tool in reference.tools()} == set(reference.TOOL_WORDS)
     assert [text_of(term).split()[0] for term in by_id(home, "mcp").iter("dt")] == names
     assert "/mcp" in mcp.PATHS
     assert "/mcp/compat" in mcp.PATHS

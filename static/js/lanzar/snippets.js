@@ -54,15 +54,19 @@ function cli({ baseUrl, operation, value }) {
   return `curl -sSO ${quoted(`${baseUrl}/static/cli/intramedial.py`)}\n${words.map((word) => quoted(String(word))).join(" ")}`;
 }
 
-/** How each client is configured, {name, place, configuration}, and what its tool is then called with. */
+/** How each client is configured, {name, place, configuration}, and what its tool is then called with: by its
+ *  name at `/mcp/compat`, which is where the configurations lead. */
 export function mcp({ operation, value }) {
   const tool = {
-    lease: "coordination.lease.acquire",
-    release: "coordination.lease.release",
-    wait: "coordination.wait",
-    withdraw: "coordination.lease.withdraw",
+    lease: "coordination_lease_acquire",
+    release: "coordination_lease_release",
+    wait: "coordination_wait",
+    withdraw: "coordination_lease_withdraw",
   }[operation];
-  const { leaseId: _, ...taken } = value ?? {};
+  const { leaseId: _, ...given } = value ?? {};
+  // The picture is everybody's: this tool takes no agent.
+  const { actorDid: __, ...seen } = given;
+  const taken = operation === "wait" ? seen : given;
   return { clients: raw("mcp_clients"), tool, input: JSON.stringify(taken, null, 2) };
 }
 

@@ -69,18 +69,11 @@ export class Ways {
           h("div", {}, h("p", { class: "quiet" }, place), block(configuration)),
         ),
       ),
-      h("p", { class: "label" }, t("mcp_then"), " ", ...names(this.baseUrl, tool)),
+      h("p", { class: "label" }, t("mcp_then"), " ", h("code", { "data-address": `${this.baseUrl}/mcp/compat` }, tool)),
       block(input),
     );
   }
 }
-
-/** The tool's name at each address: with dots, and as clients want it that take none. */
-const names = (baseUrl, tool) => [
-  h("code", { "data-address": `${baseUrl}/mcp` }, tool),
-  " · ",
-  h("code", { "data-address": `${baseUrl}/mcp/compat` }, tool.replaceAll(".", "_")),
-];
 
 const block = (text) =>
   h(
