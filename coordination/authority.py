@@ -3,6 +3,7 @@
 What it is and promises is told in `door.py`.
 """
 
+import asyncio
 import os
 import secrets
 import threading
@@ -24,7 +25,9 @@ __all__ = [
     "StorageFault",
     "Unavailable",
     "ask_which_are_gone",
+    "check",
     "get",
+    "ledger_fault",
     "purge_offline",
     "rules",
     "start",
@@ -85,6 +88,17 @@ def stop() -> None:
 def get() -> Authority:
     """The authority of this process, started if it was not (under servers that send no lifespan events)."""
     return _authority or start()
+
+
+async def check() -> None:
+    """Raise unless this process can write leases now; a storage that hangs is for the caller to time out."""
+    door = get()
+    await asyncio.wrap_future(door.run(door.prove))
+
+
+def ledger_fault() -> str:
+    """Why the last attempt to move receipts to the ledger failed; empty when it did not, or none was made."""
+    return "" if _drain is None else _drain.fault
 
 
 def purge_offline(days: int | None = None) -> int:
