@@ -10,7 +10,7 @@ import threading
 from contextlib import closing
 
 from . import clock
-from .asks import Answer, Ask, Unavailable
+from .asks import Answer, Ask, Unavailable, passing
 from .door import BATCH, Authority
 from .housekeeping import Gone, Housekeeper, keep_house, none_gone
 from .opening import open_engine, rules, unused_days
@@ -28,6 +28,7 @@ __all__ = [
     "check",
     "get",
     "ledger_fault",
+    "passing",
     "purge_offline",
     "rules",
     "start",

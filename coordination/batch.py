@@ -11,7 +11,7 @@ from intramedial.receipts import receipt as receipts
 from intramedial.receipts import signing
 
 from . import wire
-from .asks import Answer, Ask, Owed, Pending
+from .asks import Answer, Ask, Owed, Pending, passing
 from .clock import Clock, steady_ms
 from .core.decide import decide
 from .core.messages import Acquire, Deadlock, Event, GiveBack, Granted, Kind, Outcome, Released
@@ -137,7 +137,7 @@ class Batch:
             digest=ask.digest,
             result_json=body,
         )
-        if isinstance(outcome, RECORDED):
+        if isinstance(outcome, RECORDED) and command.agent not in passing:
             self._record(transaction, ask.workspace, receipt_id, claims)
         return Answer(outcome, body, claims, receipt_id, self._kid, self._is_first(outcome))
 
@@ -148,7 +148,7 @@ class Batch:
 
     def _record_end(self, transaction: Transaction, workspace: str, event: Event) -> None:
         """Record a lease that ended with nobody asking: it ran out, or was given back."""
-        if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED):
+        if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED) or event.agent in passing:
             return
         expired = event.kind is Kind.EXPIRED
         receipt_id = new_receipt_id()

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 
 from .core.model import Outage, Rules
 from .engines import Begun, Engine, StorageFault
+from .ids import new_stamp
 from .transaction import Memory, Needs, Transaction
 
 __all__ = ["Needs", "StorageFault", "Store", "Transaction"]
@@ -122,6 +123,22 @@ class Store:
             gone = self.engine.forget_tenant(workspace, limit)
         self._memory.drop(workspace)
         return gone
+
+    def forget_agents(self, workspace: str, dids: Sequence[str]) -> int:
+        """Drop those of these agents that hold nothing and wait for nothing, each with the last move of its
+        trust; how many. For agents that had one lease and will never ask again."""
+        with self._tidying([workspace]):
+            idle = [(workspace, did) for did in dids if not self.engine.names_of(workspace, did)]
+            known = self.engine.agents(idle)
+            self.engine.write(
+                {
+                    "trust_delete": [(row[5],) for row in known if row[5] is not None],
+                    "agent_delete": [(workspace, row[1]) for row in known],
+                    "tenant_stamp": [(new_stamp(), workspace)],
+                }
+            )
+        self._memory.drop(workspace)
+        return len(known)
 
     def forget_history(self, before: int, limit: int) -> int:
         """Drop outages and up to `limit` trust moves from before that instant; how many moves."""

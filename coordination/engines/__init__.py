@@ -31,7 +31,10 @@ WRITES = (
     "agent_insert",
     "agent_update",
     "trust_insert",
+    "trust_delete",
+    "agent_delete",
     "tenant_put",
+    "tenant_stamp",
     "outbox_insert",
     "outbox_delete",
 )

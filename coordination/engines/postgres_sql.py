@@ -151,6 +151,9 @@ WRITE = {
         {"workspace": "text", "agent": "text", "lease_id": "text"}
         | {"delta": "int", "score": "int", "at": "bigint", "before": "text"},
     ),
+    "trust_delete": delete("lease_trust_move", {"lease_id": "text"}),
+    "agent_delete": delete("lease_agent", _AGENT_KEY),
+    "tenant_stamp": update("lease_tenant", {"stamp": "bigint"}, {"workspace": "text"}),
     "tenant_put": (
         "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) SELECT active, stamp, workspace, 0"
         f" FROM {rows('c', {'active': 'bigint', 'stamp': 'bigint', 'workspace': 'text'})}"

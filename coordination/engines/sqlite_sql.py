@@ -38,6 +38,9 @@ WRITE = {
     " WHERE workspace = ? AND did = ?",
     "trust_insert": "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at, before)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "trust_delete": "DELETE FROM lease_trust_move WHERE lease_id = ?",
+    "agent_delete": "DELETE FROM lease_agent WHERE workspace = ? AND did = ?",
+    "tenant_stamp": "UPDATE lease_tenant SET stamp = ? WHERE workspace = ?",
     "tenant_put": "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) VALUES (?, ?, ?, 0)"
     " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active, stamp = excluded.stamp",
     "outbox_insert": "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES (?, ?, ?, ?)",
