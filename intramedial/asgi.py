@@ -71,6 +71,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
     _spare_collector()
     purger = purging.Purger()
     purger.start()
+    auth.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await asyncio.to_thread(purger.stop)

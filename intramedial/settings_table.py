@@ -122,6 +122,18 @@ TABLE = (
     Setting(
         "INTRAMEDIAL_TRIALS_PER_HOUR", "10", _whole(1, 1_000_000), "new trials of one address in an hour"
     ),
+    Setting(
+        "INTRAMEDIAL_TRIAL_REQUESTS",
+        "600",
+        _whole(1, 1_000_000),
+        "requests that one key of a trial, or one not known yet, may sign in a minute",
+    ),
+    Setting(
+        "INTRAMEDIAL_AGENT_REQUESTS",
+        "6000",
+        _whole(1, 10_000_000),
+        "requests that one registered agent may sign in a minute",
+    ),
     Setting("INTRAMEDIAL_BODY_LIMIT", "16384", _whole(1024, 16_777_216), "bytes of a request's body"),
     Setting("INTRAMEDIAL_JSON_DEPTH", "16", _whole(2, 200), "nesting of a JSON body"),
     Setting(
