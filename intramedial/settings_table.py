@@ -120,7 +120,16 @@ TABLE = (
     Setting("INTRAMEDIAL_TRIAL_DAYS", "7", _whole(1, 3650), "days until a trial key expires"),
     Setting("INTRAMEDIAL_TRIAL_AGENTS", "8", _whole(1, 1000), "agents of one trial"),
     Setting(
-        "INTRAMEDIAL_TRIALS_PER_HOUR", "10", _whole(1, 1_000_000), "new trials of one address in an hour"
+        "INTRAMEDIAL_TRIALS_PER_HOUR",
+        "10",
+        _whole(1, 1_000_000),
+        "new trials in an hour of one address, and of the addresses of one IPv6 /48 together",
+    ),
+    Setting(
+        "INTRAMEDIAL_TRIALS_IN_ALL",
+        "2000",
+        _whole(1, 10_000_000),
+        "new trials in an hour of all addresses together",
     ),
     Setting(
         "INTRAMEDIAL_TRIAL_REQUESTS",
