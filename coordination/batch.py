@@ -12,6 +12,7 @@ from intramedial.receipts import signing
 
 from . import wire
 from .asks import Answer, Ask, Owed, Pending, passing
+from .backlog import Backlog
 from .clock import Clock, steady_ms
 from .core.decide import decide
 from .core.messages import Acquire, Deadlock, Event, GiveBack, Granted, Kind, Outcome, Released
@@ -45,11 +46,13 @@ class Batch:
     next_due: int | None = None
     recorded: bool = False
     _kid: str = ""
+    _backlog: Backlog = field(default_factory=Backlog)
 
     def transact(self, store: Store, clock: Clock | None) -> None:
         """Decide everything, durably. Raises StorageFault; then no answer may be given."""
         with store.transaction(self._needs(), clock) as transaction:
             self.now, self.read_at = transaction.now, steady_ms()
+            self._backlog = store.backlog
             self._kid = _kid()
             for workspace, world in transaction.worlds.items():
                 for event in world.events:
@@ -166,8 +169,9 @@ class Batch:
         self._record(transaction, workspace, receipt_id, claims)
 
     def _record(self, transaction: Transaction, workspace: str, receipt_id: str, claims: bytes) -> None:
-        transaction.record(workspace, receipt_id, self._kid, claims)
-        self.recorded = True
+        if self._backlog.admit(len(claims)):
+            transaction.record(workspace, receipt_id, self._kid, claims)
+            self.recorded = True
 
 
 def _kid() -> str:

@@ -48,8 +48,8 @@ STOP_S = 10
 
 class Authority:
     """One per process and database. `publish` gets a workspace and its events if they are `wanted`,
-    `recorded` is called when the outbox has something new; all from the authority's thread, and must return
-    at once."""
+    `recorded` is called when the outbox has something new, `failed` when the storage failed; all from the
+    authority's thread, and must return at once."""
 
     def __init__(
         self,
@@ -57,11 +57,12 @@ class Authority:
         publish: Callable[[str, list[Any]], None] = broadcast.publish,
         wanted: Callable[[str], bool] = broadcast.wanted,
         recorded: Callable[[], None] = lambda: None,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._publish = publish
         self._wanted = wanted
-        self._recorded = recorded
+        self._recorded, self._storage_failed = recorded, failed
         self._alarm = Alarm(store.engine)
         self._inbox: Inbox[Pending] = Inbox(PENDING_LIMIT, PENDING_SHARE)
         # Any thread adds to these at the right; only the authority's takes from them.
@@ -268,6 +269,7 @@ class Authority:
     def _fault(self, fault: StorageFault, began: int) -> None:
         if not self._failing:
             logger.error("the storage of leases fails: %s", fault)
+        self._storage_failed()
         self._failing, self._failed_at, self._words = True, clock.steady_ms(), str(fault)
         self._pause()
         if self._inbox.closed or clock.steady_ms() - began >= SLOW_FAULT_MS:

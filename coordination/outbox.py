@@ -13,6 +13,7 @@ from intramedial.ledger import log
 from intramedial.receipts import receipt as receipts
 from intramedial.receipts import signing
 
+from .backlog import Backlog
 from .clock import steady_ms
 from .engines import Engine, Row
 from .opening import open_engine
@@ -31,7 +32,10 @@ Drained = Callable[[list[str]], "Future[None]"]
 class Drain:
     """One thread a process; with several processes one of them drains at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, backlog: Backlog) -> None:
+        """`backlog`: is kept in step with what the outbox has."""
+        self._backlog = backlog
+        self._counted = False
         self._work = threading.Event()
         self._stopping = threading.Event()
         self._engine: Engine | None = None
@@ -66,6 +70,7 @@ class Drain:
     def _run(self, drained: Drained) -> None:
         while not self._stopping.is_set():
             try:
+                self._count()
                 moved = self._round(drained)
             except Exception as error:
                 # Whatever it is, it is the ledger's trouble: the outbox waits and the leases go on.
@@ -90,16 +95,26 @@ class Drain:
             logger.warning("the ledger takes receipts again")
         self._fault = ""
 
-    def _round(self, drained: Drained) -> int:
+    def _connected(self) -> Engine:
         if self._engine is None:
             self._engine = open_engine(readonly=True)
+        return self._engine
+
+    def _count(self) -> None:
+        """What other processes record and take out, only a count tells; and what was there at the start."""
+        if self._backlog.doubtful() or not self._counted:
+            self._backlog.count(*self._connected().outbox_size())
+            self._counted = True
+
+    def _round(self, drained: Drained) -> int:
         # What was decided under a key that is not here is left to a process that has it. Without a key, the
         # answer had no receipt, and any will do.
         kids = ["", *(signer.kid for signer in signing.ring().signers())]
-        with self._engine.outbox(AT_ONCE, kids) as rows:
+        with self._connected().outbox(AT_ONCE, kids) as rows:
             if rows:
                 self._append(rows)
                 drained([row[0] for row in rows]).result(timeout=30)
+                self._backlog.left([len(row[3]) for row in rows])
         return len(rows)
 
     def _append(self, rows: list[Row]) -> None:

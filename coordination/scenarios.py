@@ -38,6 +38,7 @@ from coordination.core.messages import (
 )
 from coordination.core.model import Mode
 from coordination.ids import new_lease_id
+from intramedial import disk
 from intramedial.calls import COUNTED, LINES, Call, Reply
 from intramedial.identity.did import did_key_from_public
 from intramedial.problems import Problem
@@ -110,6 +111,7 @@ async def run_stampede(request: Call, body: StampedeRequest) -> Reply:
         raise Problem(
             "forbidden", "Scenarios run in the workspace of a trial, and these are not a trial's keys."
         )
+    disk.require_room("no scenario runs")
     if caller.workspace in _running or len(_running) >= AT_ONCE:
         raise Problem(
             "rate_limited",

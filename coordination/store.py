@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from .backlog import Backlog
 from .core.model import Outage, Rules
 from .engines import Begun, Engine, StorageFault
 from .ids import new_stamp
@@ -32,7 +33,8 @@ class Store:
     """One connection to the authority's tables, used by one thread at a time.
 
     `outage_after_ms`: how long nobody may have been there before it counts as our own outage; None: never.
-    `remember`: keep worlds in memory from one transaction to the next.
+    `remember`: keep worlds in memory from one transaction to the next. `backlog`: how large the outbox may
+    become; by default as large as it likes.
     """
 
     def __init__(
@@ -42,8 +44,10 @@ class Store:
         process: str = "alone",
         outage_after_ms: int | None = 5_000,
         remember: bool = False,
+        backlog: Backlog | None = None,
     ) -> None:
         self.engine = engine
+        self.backlog = backlog or Backlog()
         self.rules = rules
         self._process = process
         self._outage_after_ms = outage_after_ms

@@ -51,5 +51,5 @@ api = NinjaAPI(
 api.add_router("/api/v1/acp", coordination.api.router)
 api.add_router("/api/v1/acp", coordination.scenarios.router)
 api.add_router("/api/v1/trial", trials_api.router)
-api.add_router("/health", health.router(authority.check, authority.ledger_fault))
+api.add_router("/health", health.router(authority.check, authority.ledger_fault, authority.dropped))
 api.add_router("", published.router(description))

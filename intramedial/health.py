@@ -26,8 +26,8 @@ from intramedial.calls import Call, Reply
 from intramedial.identity.threads import DatabaseThreads
 from intramedial.ledger import log
 from intramedial.problems import REASONS, Problem, problem_body
+from intramedial.schemas import Absent, Shape, example
 from intramedial.schemas import Problem as ProblemShape
-from intramedial.schemas import Shape, example
 
 # Together less than two seconds: no answer is older than that.
 CHECK_WITHIN_S = 1.2
@@ -58,6 +58,11 @@ class Ready(Shape):
 
     ok: Literal[True]
     parts: dict[str, State] = Field(description="authority, accounts, ledger: each `ok` or `failed`.")
+    ledger_dropped: int = Absent(
+        ge=1,
+        description="How many entries the ledger lacks for good since this process began: it was away, and "
+        "no more could wait. Their receipts are good.",
+    )
 
 
 class NotReady(ProblemShape):
@@ -78,9 +83,9 @@ class NotReady(ProblemShape):
     parts: dict[str, State]
 
 
-def router(authority: Check, ledger_fault: Callable[[], str]) -> Router:
+def router(authority: Check, ledger_fault: Callable[[], str], dropped: Callable[[], int]) -> Router:
     """The health checks. `authority` raises unless leases can be written; `ledger_fault` returns why the last
-    batch of receipts did not reach the ledger, or an empty text."""
+    batch of receipts did not reach the ledger, or an empty text; `dropped` how many it lacks for good."""
     routes = Router(tags=["health"], by_alias=True)
     readiness = Readiness({"authority": authority, "accounts": accounts(), "ledger": ledger(ledger_fault)})
 
@@ -105,7 +110,8 @@ def router(authority: Check, ledger_fault: Callable[[], str]) -> Router:
             body = problem_body(problem, logs.request_id.get()) | {"parts": parts}
             headers = ((b"retry-after", b"1"),)
             return Reply(503, orjson.dumps(body), headers, b"application/problem+json")
-        return Reply(200, orjson.dumps({"ok": True, "parts": parts}))
+        lost = {"ledgerDropped": dropped()} if dropped() else {}
+        return Reply(200, orjson.dumps({"ok": True, "parts": parts} | lost))
 
     return routes
 

@@ -143,6 +143,19 @@ TABLE = (
         _whole(1, 10_000_000),
         "requests that one registered agent may sign in a minute",
     ),
+    Setting(
+        "INTRAMEDIAL_DISK_RESERVE_MB",
+        "256",
+        _whole(0, 1_000_000),
+        "embedded: how much of the disk is kept free for leases, at most a quarter of it; the ledger and new "
+        "trials stop before; 0: nothing",
+    ),
+    Setting(
+        "INTRAMEDIAL_OUTBOX_MB",
+        "128",
+        _whole(1, 1_000_000),
+        "how much may wait for a ledger that is away; entries beyond it are dropped and counted",
+    ),
     Setting("INTRAMEDIAL_BODY_LIMIT", "16384", _whole(1024, 16_777_216), "bytes of a request's body"),
     Setting("INTRAMEDIAL_JSON_DEPTH", "16", _whole(2, 200), "nesting of a JSON body"),
     Setting(

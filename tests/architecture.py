@@ -5,7 +5,7 @@ PLATFORM = ("intramedial",)
 VALUES = ("coordination.core", "coordination.ids", "coordination.tasks", "coordination.wire")
 # What remembers.
 STORE = (
-    *("coordination.clock", "coordination.engines", "coordination.models"),
+    *("coordination.backlog", "coordination.clock", "coordination.engines", "coordination.models"),
     *("coordination.opening", "coordination.rows", "coordination.store", "coordination.transaction"),
 )
 # The one door, and the parts of it.
@@ -33,7 +33,8 @@ MAY_IMPORT = {
     "coordination/migrations/*": ("coordination.models",),
     "coordination/clock.py": (),
     "coordination/models.py": (),
-    "coordination/opening.py": (*VALUES, *STORE),
+    "coordination/backlog.py": (),
+    "coordination/opening.py": (*VALUES, *STORE, "intramedial.disk"),
     "coordination/engines/*": (*VALUES, *STORE),
     "coordination/rows.py": (*VALUES, *STORE),
     "coordination/store.py": (*VALUES, *STORE),
@@ -45,6 +46,7 @@ MAY_IMPORT = {
             *VALUES,
             *STORE,
             *AUTHORITY,
+            "intramedial.disk",
             "intramedial.receipts",
             "intramedial.ledger",
         )
@@ -114,7 +116,8 @@ MAY_READ_CLOCKS = {
     "intramedial/audit/models.py": "when an entry was made",
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
-    "intramedial/health.py": "how long a check is believed",
+    "intramedial/disk.py": "when the disk is looked at next",
+    "intramedial/health.py": "how long a check is believed, and when a row was written",
     "intramedial/identity/watching.py": "sessions, keys and trials that expire",
     "intramedial/lean.py": "what is left of a trial",
     "intramedial/ledger/log.py": "when an entry was appended",

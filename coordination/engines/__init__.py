@@ -144,6 +144,9 @@ class Engine(Protocol):
         """The oldest (receipt_id, workspace, kid, claims) that the ledger does not have yet and that one of
         these keys signed; kept from other processes in the block, in which they get none."""
 
+    def outbox_size(self) -> tuple[int, int]:
+        """How many rows wait for the ledger, and the bytes of their claims; outside a transaction."""
+
     def next_due(self) -> int | None:
         """The earliest instant at which time changes any resource; outside a transaction."""
 

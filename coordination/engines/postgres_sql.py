@@ -1,8 +1,17 @@
 """The PostgreSQL engine's statements; a list of rows comes as one JSON document."""
 
-from . import GUARDED, OF_TENANT
+from collections.abc import Sequence
+
+import orjson
+
+from . import GUARDED, OF_TENANT, Row
 
 Columns = dict[str, str]  # name: type
+
+
+def document(rows: Sequence[Row]) -> str:
+    """Rows as the JSON array of arrays that `rows` reads; claims are UTF-8 already."""
+    return orjson.dumps(rows, default=bytes.decode).decode()
 
 
 def rows(alias: str, columns: Columns) -> str:
@@ -191,6 +200,7 @@ PULSE = (
     " ON CONFLICT (process) DO UPDATE SET at = excluded.at"
 )
 
+OUTBOX_SIZE = "SELECT count(*)::bigint, coalesce(sum(octet_length(claims)), 0)::bigint FROM lease_outbox"
 BUSY = (
     "SELECT (EXISTS (SELECT 1 FROM lease_lease WHERE workspace = %s)"
     " OR EXISTS (SELECT 1 FROM lease_wait WHERE workspace = %s))::int"

@@ -72,6 +72,7 @@ PULSE = (
     "INSERT INTO lease_pulse (process, at) VALUES (?, ?) ON CONFLICT (process) DO UPDATE SET at = excluded.at"
 )
 
+OUTBOX_SIZE = "SELECT count(*), coalesce(sum(length(claims)), 0) FROM lease_outbox"
 BUSY = "SELECT 1 FROM lease_lease WHERE workspace = ? UNION SELECT 1 FROM lease_wait WHERE workspace = ?"
 FORGET_TENANT = [
     f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE workspace = ? LIMIT ?)"

@@ -8,7 +8,7 @@ from django.db import Error, OperationalError, connections, router, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from intramedial import databases
+from intramedial import databases, disk
 from intramedial.ledger.models import Entry
 
 Leaf = tuple[str, str, str]
@@ -41,6 +41,7 @@ def append(leaves: Sequence[Leaf]) -> int:
     """
     alias = router.db_for_write(Entry)
     try:
+        _check_room(alias)
         _check_file(alias)
         with transaction.atomic(using=alias, durable=True), connections[alias].cursor() as cursor:
             _lock(cursor)
@@ -75,6 +76,12 @@ def check() -> None:
 def close() -> None:
     """Give this thread's connection back: a thread that appended calls this before it ends."""
     connections[router.db_for_write(Entry)].close()
+
+
+def _check_room(alias: str) -> None:
+    """OperationalError when the ledger is a file on a disk whose last room is kept for leases."""
+    if databases.is_file(alias) and disk.low():
+        raise OperationalError("the disk is nearly full, and what is left of it is kept for leases")
 
 
 def _check_file(alias: str) -> None:

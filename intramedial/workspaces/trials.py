@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from intramedial import disk
 from intramedial.identity.principal import TrialState
 from intramedial.problems import Problem
 from intramedial.turns import take_turns
@@ -44,6 +45,7 @@ def begin(did: str, address_hash: str, site_hash: str = "") -> tuple[State, bool
         if trial is not None:
             return state(trial), False
         _check_unused(did)
+        disk.require_room("no trial begins")
         now = timezone.now()
         _check_room(address_hash, site_hash, now)
         trial = Trial.objects.create(
