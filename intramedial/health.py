@@ -12,6 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 from functools import partial
 from typing import Literal
 
@@ -34,7 +35,7 @@ CHECK_WITHIN_S = 1.2
 REMEMBERED_S = 0.5
 LOCK_WAIT_MS = 1_000
 
-PROBE_KEY = "health"
+PROBE_KEY, PROBE_KEPT = "health", timedelta(days=1)
 _PROBE = (
     "INSERT INTO cache (cache_key, value, expires) VALUES (%s, '', %s)"
     " ON CONFLICT (cache_key) DO UPDATE SET expires = excluded.expires"
@@ -137,8 +138,8 @@ def _write(alias: str) -> None:
                 cursor.execute(f"PRAGMA busy_timeout = {LOCK_WAIT_MS}")
             else:
                 cursor.execute(f"SET lock_timeout = {LOCK_WAIT_MS}")
-            now = connection.ops.adapt_datetimefield_value(timezone.now())
-            cursor.execute(_PROBE, [PROBE_KEY, now])
+            expires = connection.ops.adapt_datetimefield_value(timezone.now() + PROBE_KEPT)
+            cursor.execute(_PROBE, [PROBE_KEY, expires])
     finally:
         connection.close()
 
