@@ -34,7 +34,7 @@ MB = 1 << 20
 LOOK_EVERY_S = 1.0
 SHARE = 4
 """The reserve is no more than this part of the disk."""
-SET_ASIDE = 16 * MB
+SET_ASIDE = 8 * MB
 """Bytes of the file; half of a reserve that is small. The write-ahead log of leases takes 4 MB of it."""
 
 

@@ -180,9 +180,7 @@ class Trial(models.Model):
         verbose_name_plural = "pruebas"
         indexes = [
             models.Index(fields=["address_hash", "created_at"], name="trial_by_address"),
-            models.Index(
-                fields=["site_hash", "created_at"], name="trial_by_site", condition=~Q(site_hash="")
-            ),
+            models.Index(fields=["site_hash", "created_at"], name="trial_by_site"),
             models.Index(fields=["created_at"], name="trial_by_time"),
         ]
         constraints = [

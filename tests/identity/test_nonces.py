@@ -66,9 +66,7 @@ def test_a_sweep_that_fails_is_tried_again(clock, monkeypatch, caplog):
     ) == 1
 
 
-def test_a_server_sweeps_by_itself(
-    live_server_process: Callable[..., ServerProcess], monkeypatch, request
-) -> None:
+def test_a_server_sweeps_by_itself(live_server_process: Callable[..., ServerProcess]) -> None:
     """One that nobody signs a request to."""
     server = live_server_process()
     ago = datetime.now(UTC) - timedelta(hours=1)
@@ -137,7 +135,7 @@ def test_no_more_than_the_limit_is_counted_at_once():
         pass
 
 
-def test_a_step_is_bounded_and_fast(monkeypatch):
-    """No step holds the writer for longer than a page of a person's would wait."""
+def test_a_step_is_bounded():
+    """No step holds SQLite's one writer for long."""
     nonces_of_long_ago(2 * signers.SWEEP_ROWS)
     assert signers.sweep_nonces(START) == signers.SWEEP_ROWS

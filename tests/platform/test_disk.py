@@ -72,13 +72,13 @@ def test_what_is_set_aside_is_given_back_when_nothing_else_is_left(tmp_path):
     gauge = Gauge(total=1_000, free=500)
     found, aside = gauge.disk(tmp_path, 64), tmp_path / "leases.reserve"
     found.look()
-    assert aside.stat().st_size == 16 * MB
-    assert aside.stat().st_blocks * 512 >= 16 * MB, "it takes room"
+    assert aside.stat().st_size == 8 * MB
+    assert aside.stat().st_blocks * 512 >= 8 * MB, "it takes room"
     assert aside.stat().st_mode & 0o777 == 0o600
-    gauge.free = 20
+    gauge.free = 9
     found.look()
     assert aside.exists(), "there is room without it"
-    gauge.free = 15
+    gauge.free = 7
     found.look()
     assert not aside.exists()
     gauge.free = 70
