@@ -1,13 +1,12 @@
 """The REST router of coordination: from a validated request to a command, from an outcome to an answer."""
 
-import asyncio
 from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import orjson
 from ninja import Query, Router
 
-from coordination import authority, cursors, deciding, queries, schemas
+from coordination import cursors, deciding, queries, schemas
 from coordination.core.messages import (
     Acquire,
     Command,
@@ -123,11 +122,6 @@ async def withdraw(request: Call, query: Query[schemas.WithdrawQuery]) -> Reply:
 async def agent(request: Call, query: Query[schemas.AgentQuery]) -> Reply:
     """What is known of an agent in this workspace. 404 for one that has never acquired or waited here."""
     return await _seen(queries.agent(request.caller.workspace, query.did))
-
-
-async def check_authority() -> None:
-    """Raise unless the authority's thread and its database answer."""
-    await asyncio.wrap_future(authority.get().run(lambda store: store.engine.latest()))
 
 
 async def _seen(reading: Awaitable[dict[str, Any] | None]) -> Reply:

@@ -16,6 +16,10 @@ class Unavailable(Exception):
     """The authority could not decide, or does not know whether it did: there is no lease. Ask again."""
 
 
+passing: set[str] = set()
+"""Agents, made for one run on this process, whose receipts are signed and stay out of the ledger."""
+
+
 @value
 class Ask:
     """A command and who asks. `auth`: how the caller is known, for the receipt; `digest`: Content-Digest of

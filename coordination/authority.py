@@ -3,16 +3,20 @@
 What it is and promises is told in `door.py`.
 """
 
+import asyncio
 import os
 import secrets
 import threading
 from contextlib import closing
 
+from intramedial import disk
+
 from . import clock
-from .asks import Answer, Ask, Unavailable
+from .asks import Answer, Ask, Unavailable, passing
+from .backlog import Backlog
 from .door import BATCH, Authority
 from .housekeeping import Gone, Housekeeper, keep_house, none_gone
-from .opening import open_engine, rules, unused_days
+from .opening import open_engine, outbox_limit, rules, unused_days
 from .outbox import Drain
 from .store import PULSE_MS, StorageFault, Store
 
@@ -24,7 +28,11 @@ __all__ = [
     "StorageFault",
     "Unavailable",
     "ask_which_are_gone",
+    "check",
+    "dropped",
     "get",
+    "ledger_fault",
+    "passing",
     "purge_offline",
     "rules",
     "start",
@@ -34,6 +42,7 @@ __all__ = [
 _lock = threading.Lock()
 _authority: Authority | None = None
 _drain: Drain | None = None
+_backlog = Backlog()
 _housekeeper: Housekeeper | None = None
 _gone: Gone = none_gone
 
@@ -50,17 +59,18 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
 
     Raises StorageFault when the database cannot be had, or another process is the authority over it.
     """
-    global _authority, _drain, _housekeeper
+    global _authority, _drain, _housekeeper, _backlog
     with _lock:
         if _authority is None:
             engine = open_engine()
             try:
                 if not engine.shared and clock.installed() is None:
                     clock.install(clock.SteadyClock(engine.latest() + PULSE_MS))
-                drain = Drain()
+                backlog = Backlog(outbox_limit())
+                drain = Drain(backlog)
                 process = f"{os.getpid()}-{secrets.token_hex(4)}"
-                store = Store(engine, rules(), process, outage_after_ms, remember=True)
-                authority = Authority(store, recorded=drain.wake)
+                store = Store(engine, rules(), process, outage_after_ms, remember=True, backlog=backlog)
+                authority = Authority(store, recorded=drain.wake, failed=disk.look)
                 authority.start()
             except BaseException:
                 engine.close()
@@ -68,6 +78,7 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
             drain.start(authority.drained)
             housekeeper = Housekeeper(lambda: open_engine(readonly=True), unused_days(), _gone)
             housekeeper.start(lambda job: authority.run(job).result(timeout=60))
+            _backlog = backlog
             _authority, _drain, _housekeeper = authority, drain, housekeeper
         return _authority
 
@@ -85,6 +96,22 @@ def stop() -> None:
 def get() -> Authority:
     """The authority of this process, started if it was not (under servers that send no lifespan events)."""
     return _authority or start()
+
+
+async def check() -> None:
+    """Raise unless this process can write leases now; a storage that hangs is for the caller to time out."""
+    door = get()
+    await asyncio.wrap_future(door.run(door.prove))
+
+
+def ledger_fault() -> str:
+    """Why the last attempt to move receipts to the ledger failed; empty when it did not, or none was made."""
+    return "" if _drain is None else _drain.fault
+
+
+def dropped() -> int:
+    """Entries that the ledger lacks for good since this process began: see `backlog.py`."""
+    return _backlog.dropped
 
 
 def purge_offline(days: int | None = None) -> int:

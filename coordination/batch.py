@@ -11,7 +11,8 @@ from intramedial.receipts import receipt as receipts
 from intramedial.receipts import signing
 
 from . import wire
-from .asks import Answer, Ask, Owed, Pending
+from .asks import Answer, Ask, Owed, Pending, passing
+from .backlog import Backlog
 from .clock import Clock, steady_ms
 from .core.decide import decide
 from .core.messages import Acquire, Deadlock, Event, GiveBack, Granted, Kind, Outcome, Released
@@ -45,11 +46,13 @@ class Batch:
     next_due: int | None = None
     recorded: bool = False
     _kid: str = ""
+    _backlog: Backlog = field(default_factory=Backlog)
 
     def transact(self, store: Store, clock: Clock | None) -> None:
         """Decide everything, durably. Raises StorageFault; then no answer may be given."""
         with store.transaction(self._needs(), clock) as transaction:
             self.now, self.read_at = transaction.now, steady_ms()
+            self._backlog = store.backlog
             self._kid = _kid()
             for workspace, world in transaction.worlds.items():
                 for event in world.events:
@@ -138,7 +141,7 @@ class Batch:
             digest=ask.digest,
             result_json=body,
         )
-        if isinstance(outcome, RECORDED):
+        if isinstance(outcome, RECORDED) and command.agent not in passing:
             self._record(transaction, ask.workspace, receipt_id, claims)
         return Answer(outcome, body, claims, receipt_id, self._kid, self._is_first(outcome))
 
@@ -149,7 +152,7 @@ class Batch:
 
     def _record_end(self, transaction: Transaction, workspace: str, event: Event) -> None:
         """Record a lease that ended with nobody asking: it ran out, or was given back."""
-        if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED):
+        if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED) or event.agent in passing:
             return
         expired = event.kind is Kind.EXPIRED
         receipt_id = new_receipt_id()
@@ -168,8 +171,9 @@ class Batch:
         self._record(transaction, workspace, receipt_id, claims)
 
     def _record(self, transaction: Transaction, workspace: str, receipt_id: str, claims: bytes) -> None:
-        transaction.record(workspace, receipt_id, self._kid, claims)
-        self.recorded = True
+        if self._backlog.admit(len(claims)):
+            transaction.record(workspace, receipt_id, self._kid, claims)
+            self.recorded = True
 
 
 def _kid() -> str:

@@ -17,24 +17,22 @@ What a caller may rely on
 """
 
 import asyncio
-import contextlib
 import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any
 
 from . import broadcast, clock, wire
 from .alarm import Alarm, Due, first_due
 from .asks import Answer, Ask, Owed, Pending, Unavailable, deliver, granted, refuse
 from .batch import Batch
 from .engines import InDoubt, Key, WriteRefused
-from .inbox import Inbox
+from .inbox import Inbox, take
 from .store import StorageFault, Store
 
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 BATCH = 256
 OWED_AT_ONCE = 1_024
@@ -43,13 +41,15 @@ PENDING_SHARE = 5_000  # of one workspace
 PULSE_MS = 1_000
 RETRY_MS = 200
 SLOW_FAULT_MS = 1_000
+PROVEN_MS = 250  # a write that was durable so long ago proves that writes are
+FAULT_SHOWN_MS = 1_000
 STOP_S = 10
 
 
 class Authority:
     """One per process and database. `publish` gets a workspace and its events if they are `wanted`,
-    `recorded` is called when the outbox has something new; all from the authority's thread, and must return
-    at once."""
+    `recorded` is called when the outbox has something new, `failed` when the storage failed; all from the
+    authority's thread, and must return at once."""
 
     def __init__(
         self,
@@ -57,11 +57,12 @@ class Authority:
         publish: Callable[[str, list[Any]], None] = broadcast.publish,
         wanted: Callable[[str], bool] = broadcast.wanted,
         recorded: Callable[[], None] = lambda: None,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._publish = publish
         self._wanted = wanted
-        self._recorded = recorded
+        self._recorded, self._storage_failed = recorded, failed
         self._alarm = Alarm(store.engine)
         self._inbox: Inbox[Pending] = Inbox(PENDING_LIMIT, PENDING_SHARE)
         # Any thread adds to these at the right; only the authority's takes from them.
@@ -73,6 +74,8 @@ class Authority:
         self._good_at = 0  # steady clock
         self._pause_until = 0  # steady clock
         self._failing = False
+        self._failed_at = -FAULT_SHOWN_MS  # steady clock
+        self._words = ""  # of the last failure
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="authority", daemon=True)
 
@@ -106,6 +109,13 @@ class Authority:
         self._jobs.append((job, done))
         self._wake()
         return done
+
+    def prove(self, store: Store) -> None:
+        """A job for `run`: raise StorageFault unless a write is durable now and none failed just before."""
+        if not self._pausing() and clock.steady_ms() - self._good_at > PROVEN_MS:
+            self._serve(Batch())
+        if self._failing or clock.steady_ms() - self._failed_at < FAULT_SHOWN_MS:
+            raise StorageFault(self._words)
 
     async def tick(self) -> None:
         """Look now at what has run out, as the alarm would."""
@@ -156,12 +166,12 @@ class Authority:
         due = self._due(beside=bool(items) or asked_before)
         pulse = clock.steady_ms() - self._good_at >= PULSE_MS
         if items or ((due.resources or self._owed or self._drained or pulse) and not self._pausing()):
-            self._serve(Batch(items, *due, _take(self._owed, OWED_AT_ONCE), _take(self._drained, BATCH)))
+            self._serve(Batch(items, *due, take(self._owed, OWED_AT_ONCE), take(self._drained, BATCH)))
 
     def _last_turn(self) -> None:
         """Nobody comes back for what the last callers were not told."""
         if self._owed:
-            self._serve(Batch(owed=_take(self._owed, OWED_AT_ONCE)))
+            self._serve(Batch(owed=take(self._owed, OWED_AT_ONCE)))
 
     def _pause(self) -> None:
         """Leave the storage alone for a moment; commands that arrive try it all the same."""
@@ -204,7 +214,7 @@ class Authority:
             self._serve(Batch((), *due))
 
     def _do_jobs(self) -> None:
-        for job, done in _take(self._jobs):
+        for job, done in take(self._jobs):
             if done.set_running_or_notify_cancel():
                 try:
                     done.set_result(job(self._store))
@@ -215,7 +225,7 @@ class Authority:
         """There is something to do besides commands."""
         self._inbox.wake()
         if self._ended:
-            for _, done in (*_take(self._jobs), *_take(self._drained)):
+            for _, done in (*take(self._jobs), *take(self._drained)):
                 if done.set_running_or_notify_cancel():
                     done.set_exception(Unavailable("the authority has ended"))
 
@@ -259,7 +269,8 @@ class Authority:
     def _fault(self, fault: StorageFault, began: int) -> None:
         if not self._failing:
             logger.error("the storage of leases fails: %s", fault)
-        self._failing = True
+        self._storage_failed()
+        self._failing, self._failed_at, self._words = True, clock.steady_ms(), str(fault)
         self._pause()
         if self._inbox.closed or clock.steady_ms() - began >= SLOW_FAULT_MS:
             # Nobody shall wait for one slow failure after the other.
@@ -283,11 +294,3 @@ class Authority:
                 self._publish(workspace, [wire.event(event) for event in events])
         if batch.recorded:
             self._recorded()
-
-
-def _take(queue: deque[T], limit: int = 1_000_000) -> list[T]:
-    taken: list[T] = []
-    with contextlib.suppress(IndexError):  # it is empty
-        while len(taken) < limit:
-            taken.append(queue.popleft())
-    return taken

@@ -4,6 +4,7 @@ Within a workspace the order of arrival is kept, so that grouping changes no ans
 are taken, so that a thousand callers in one cost another no more than its share.
 """
 
+import contextlib
 import threading
 from collections import OrderedDict, deque
 from queue import Empty, SimpleQueue
@@ -18,6 +19,7 @@ class Item(Protocol):
 
 
 T = TypeVar("T", bound=Item)
+Element = TypeVar("Element")
 
 
 class Inbox(Generic[T]):
@@ -97,3 +99,12 @@ class Inbox(Generic[T]):
                     self._waiting[item.workspace] = left
                 else:
                     del self._waiting[item.workspace]
+
+
+def take(queue: "deque[Element]", limit: int = 1_000_000) -> list[Element]:
+    """Up to `limit` items from the left of a queue to which other threads add at the right."""
+    taken: list[Element] = []
+    with contextlib.suppress(IndexError):  # it is empty
+        while len(taken) < limit:
+            taken.append(queue.popleft())
+    return taken

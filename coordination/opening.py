@@ -4,6 +4,8 @@ from typing import Any
 
 from django.conf import settings
 
+from intramedial import disk
+
 from .core.model import Rules
 from .engines import Engine
 from .engines.postgres import PostgresEngine
@@ -29,6 +31,14 @@ def unused_days() -> int:
     """After how many days without use a resource is forgotten."""
     days: int = settings.RESOURCE_DAYS
     return days
+
+
+def outbox_limit() -> int:
+    """How many bytes may wait for the ledger: as the setting says, and no more than half of what is kept free
+    for leases, where that is known."""
+    limit: int = settings.OUTBOX_MB * disk.MB
+    reserve = disk.reserve()
+    return limit if reserve is None else min(limit, reserve // 2)
 
 
 def open_engine(readonly: bool = False) -> Engine:

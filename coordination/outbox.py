@@ -13,6 +13,8 @@ from intramedial.ledger import log
 from intramedial.receipts import receipt as receipts
 from intramedial.receipts import signing
 
+from .backlog import Backlog
+from .clock import steady_ms
 from .engines import Engine, Row
 from .opening import open_engine
 
@@ -20,7 +22,8 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = 500
 REST_S = 0.05  # between two rounds, so that each moves many
-RETRY_S = 2.0
+RETRY_S = 1.0
+SLOW_MS = 1_000  # after so long an append counts as failing
 LOOK_S = 5.0  # what another process left behind is found even if nothing is recorded here
 
 Drained = Callable[[list[str]], "Future[None]"]
@@ -29,11 +32,24 @@ Drained = Callable[[list[str]], "Future[None]"]
 class Drain:
     """One thread a process; with several processes one of them drains at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, backlog: Backlog) -> None:
+        """`backlog`: is kept in step with what the outbox has."""
+        self._backlog = backlog
+        self._counted = False
         self._work = threading.Event()
         self._stopping = threading.Event()
         self._engine: Engine | None = None
         self._thread: threading.Thread | None = None
+        self._fault = ""  # why the last round failed
+        self._appending_since: int | None = None  # steady clock
+
+    @property
+    def fault(self) -> str:
+        """Why the last round failed, or that the one under way takes long; empty when all is well."""
+        since = self._appending_since
+        if not self._fault and since is not None and steady_ms() - since > SLOW_MS:
+            return "the ledger does not answer"
+        return self._fault
 
     def wake(self) -> None:
         """There is something new in the outbox."""
@@ -54,30 +70,60 @@ class Drain:
     def _run(self, drained: Drained) -> None:
         while not self._stopping.is_set():
             try:
+                self._count()
                 moved = self._round(drained)
             except Exception as error:
                 # Whatever it is, it is the ledger's trouble: the outbox waits and the leases go on.
-                logger.warning("the ledger does not take receipts now: %s: %s", type(error).__name__, error)
+                self._failed(f"{type(error).__name__}: {error}")
                 self._reconnect()
                 self._stopping.wait(RETRY_S)
                 continue
+            self._went_well()
             if moved < AT_ONCE:
                 self._work.wait(LOOK_S)
                 self._work.clear()
             self._stopping.wait(REST_S)
         self._reconnect()
 
-    def _round(self, drained: Drained) -> int:
+    def _failed(self, words: str) -> None:
+        if words != self._fault:
+            logger.error("the ledger does not take receipts now; leases go on: %s", words)
+        self._fault = words
+
+    def _went_well(self) -> None:
+        if self._fault:
+            logger.warning("the ledger takes receipts again")
+        self._fault = ""
+
+    def _connected(self) -> Engine:
         if self._engine is None:
             self._engine = open_engine(readonly=True)
+        return self._engine
+
+    def _count(self) -> None:
+        """What other processes record and take out, only a count tells; and what was there at the start."""
+        if self._backlog.doubtful() or not self._counted:
+            self._backlog.count(*self._connected().outbox_size())
+            self._counted = True
+
+    def _round(self, drained: Drained) -> int:
         # What was decided under a key that is not here is left to a process that has it. Without a key, the
         # answer had no receipt, and any will do.
         kids = ["", *(signer.kid for signer in signing.ring().signers())]
-        with self._engine.outbox(AT_ONCE, kids) as rows:
+        with self._connected().outbox(AT_ONCE, kids) as rows:
             if rows:
-                log.append([(row[0], row[1], _sign(row)) for row in rows])
+                self._append(rows)
                 drained([row[0] for row in rows]).result(timeout=30)
+                self._backlog.left([len(row[3]) for row in rows])
         return len(rows)
+
+    def _append(self, rows: list[Row]) -> None:
+        leaves = [(row[0], row[1], _sign(row)) for row in rows]
+        self._appending_since = steady_ms()
+        try:
+            log.append(leaves)
+        finally:
+            self._appending_since = None
 
     def _reconnect(self) -> None:
         if self._engine is not None:

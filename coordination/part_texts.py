@@ -89,7 +89,8 @@ SCENARIOS: Texts = {
     "sc_stampede_words": _(
         "Cincuenta agentes piden el mismo fichero a la vez. Los lleva el servidor, en tu espacio, y todo "
         "cuenta como una sola llamada; cada respuesta es una decisión de verdad. Cada uno espera lo que le "
-        "dicen, más un poco de azar, hasta que lo tiene una vez."
+        "dicen, más un poco de azar, hasta que lo tiene una vez. Sus recibos van firmados y no se guardan en "
+        "el libro."
     ),
     "sc_stampede_one_holder": _("Nunca hay dos titulares."),
     "sc_stampede_one_call": _("Cuenta como una llamada."),

@@ -4,6 +4,10 @@ A visitor cannot make fifty keys, so the server makes them, for this run alone, 
 each as any shell would. Receipts of what it asks say so: their `auth` is `scenario`, since nobody signed for
 these agents. What the authority answers goes to the caller line by line, as it is answered.
 
+Nobody has to log in for it, and one call makes a hundred grants and releases. So a run leaves nothing on the
+disk: its receipts are signed and go to the caller, who can verify them like any other, but the ledger does
+not get them; and when it is over the authority forgets its agents, whose keys nobody has any more.
+
 Every agent behaves as clients should: it asks, and when it is refused it waits as long as it was told and a
 little longer, by chance, so that those who were told the same do not come back together; when it is granted
 the resource it keeps it for a moment and gives it back. A run ends by itself, whether or not its caller stays
@@ -34,6 +38,7 @@ from coordination.core.messages import (
 )
 from coordination.core.model import Mode
 from coordination.ids import new_lease_id
+from intramedial import disk
 from intramedial.calls import COUNTED, LINES, Call, Reply
 from intramedial.identity.did import did_key_from_public
 from intramedial.problems import Problem
@@ -48,6 +53,8 @@ JITTER = 0.25
 """By how much of what it was told an agent waits longer, at most."""
 LONGEST_S = 30.0
 """After this nobody asks any more; who still waits leaves the queue."""
+FORGET_S = 5.0
+"""How long a run waits until its agents are forgotten."""
 AT_ONCE = 16
 """Runs of one process at once."""
 
@@ -75,7 +82,7 @@ class StampedeLine(Shape):
     agent: int = Absent(ge=1, description="Of `answer`: which of the agents asked, counted from 1.")
     operation: Literal["lease", "release"] = Absent(description="Of `answer`: what it asked for.")
     answer: dict[str, object] = Absent(
-        description="Of `answer`: what the authority said, as in that operation's answer but for its receipt."
+        description="Of `answer`: that operation's answer, with its signed receipt, which no ledger keeps."
     )
     asks: int = Absent(ge=0, description="Of `ends`: how often a lease was asked for.")
     grants: int = Absent(ge=0, description="Of `ends`: how often it was granted.")
@@ -96,13 +103,15 @@ async def run_stampede(request: Call, body: StampedeRequest) -> Reply:
 
     Only in the workspace of a trial, where it counts as one call; one run at a time. The agents' keys are
     made for the run and thrown away. The answer is JSON Lines: `begins` with the fifty DIDs, an `answer` for
-    each thing that an agent asked, `ends` with the sums. It takes some seconds.
+    each thing that an agent asked, `ends` with the sums. It takes some seconds. Each answer has its signed
+    receipt, which is in no ledger: keep those that you need.
     """
     caller = request.caller
     if caller.trial is None:
         raise Problem(
             "forbidden", "Scenarios run in the workspace of a trial, and these are not a trial's keys."
         )
+    disk.require_room("no scenario runs")
     if caller.workspace in _running or len(_running) >= AT_ONCE:
         raise Problem(
             "rate_limited",
@@ -127,6 +136,7 @@ class Stampede:
         self.agents = [did_key_from_public(bytes(SigningKey.generate().verify_key)) for _ in range(CROWD)]
         self._told: asyncio.Queue[Json | None] = asyncio.Queue()
         self._asks = self._grants = 0
+        self._gone: set[str] = set()  # the agents that gave the resource back
         self._began = 0.0
 
     async def lines(self) -> AsyncIterator[Json]:
@@ -150,6 +160,7 @@ class Stampede:
             _running.discard(self.workspace)
 
     async def _run(self) -> None:
+        authority.passing.update(self.agents)
         try:
             async with asyncio.timeout(LONGEST_S), asyncio.TaskGroup() as group:
                 for number, agent in enumerate(self.agents, 1):
@@ -174,25 +185,32 @@ class Stampede:
         self._grants += 1
         await asyncio.sleep(WORK_S)
         await self._ask(number, "release", Release(self.resource, agent, outcome.lease.lease_id))
+        self._gone.add(agent)
 
     async def _ask(self, number: int, operation: str, command: Command) -> Outcome:
         answer = await authority.get().ask(self._asked(command))
         if isinstance(answer.outcome, LimitReached):
             raise Problem("rate_limited", "The trial holds or waits for as many resources as it may at once.")
-        said = orjson.loads(answer.body)
+        said = orjson.loads(answer.body) | {"receipt": answer.receipt}
         self._told.put_nowait(
             {"type": "answer", "ms": self._ms(), "agent": number, "operation": operation, "answer": said}
         )
         return answer.outcome
 
     async def _leave(self) -> None:
-        """Nothing of the run stays behind, however it ended: most have gone already, and that is no harm."""
+        """Nothing of the run stays behind, however it ended: leases, waits, then the agents themselves."""
         commands: list[Command] = []
         for agent in self.agents:
-            commands += [Withdraw(self.resource, agent), Release(self.resource, agent)]
-        asking = (authority.get().ask(self._asked(command)) for command in commands)
-        if self._grants < CROWD:
+            if agent not in self._gone:
+                commands += [Withdraw(self.resource, agent), Release(self.resource, agent)]
+        try:
+            asking = (authority.get().ask(self._asked(command)) for command in commands)
             await asyncio.gather(*asking, return_exceptions=True)
+            forget = authority.get().run(lambda store: store.forget_agents(self.workspace, self.agents))
+            # Those that stay behind, should it fail, go with the trial.
+            await asyncio.wait([asyncio.wrap_future(forget)], timeout=FORGET_S)
+        finally:
+            authority.passing.difference_update(self.agents)
 
     def _asked(self, command: Command) -> Ask:
         return Ask(self.workspace, command, AUTH, self.digest, settings.TRIAL_RESOURCES)

@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from .backlog import Backlog
 from .core.model import Outage, Rules
 from .engines import Begun, Engine, StorageFault
+from .ids import new_stamp
 from .transaction import Memory, Needs, Transaction
 
 __all__ = ["Needs", "StorageFault", "Store", "Transaction"]
@@ -31,7 +33,8 @@ class Store:
     """One connection to the authority's tables, used by one thread at a time.
 
     `outage_after_ms`: how long nobody may have been there before it counts as our own outage; None: never.
-    `remember`: keep worlds in memory from one transaction to the next.
+    `remember`: keep worlds in memory from one transaction to the next. `backlog`: how large the outbox may
+    become; by default as large as it likes.
     """
 
     def __init__(
@@ -41,8 +44,10 @@ class Store:
         process: str = "alone",
         outage_after_ms: int | None = 5_000,
         remember: bool = False,
+        backlog: Backlog | None = None,
     ) -> None:
         self.engine = engine
+        self.backlog = backlog or Backlog()
         self.rules = rules
         self._process = process
         self._outage_after_ms = outage_after_ms
@@ -122,6 +127,22 @@ class Store:
             gone = self.engine.forget_tenant(workspace, limit)
         self._memory.drop(workspace)
         return gone
+
+    def forget_agents(self, workspace: str, dids: Sequence[str]) -> int:
+        """Drop those of these agents that hold nothing and wait for nothing, each with the last move of its
+        trust; how many. For agents that had one lease and will never ask again."""
+        with self._tidying([workspace]):
+            idle = [(workspace, did) for did in dids if not self.engine.names_of(workspace, did)]
+            known = self.engine.agents(idle)
+            self.engine.write(
+                {
+                    "trust_delete": [(row[5],) for row in known if row[5] is not None],
+                    "agent_delete": [(workspace, row[1]) for row in known],
+                    "tenant_stamp": [(new_stamp(), workspace)],
+                }
+            )
+        self._memory.drop(workspace)
+        return len(known)
 
     def forget_history(self, before: int, limit: int) -> int:
         """Drop outages and up to `limit` trust moves from before that instant; how many moves."""

@@ -7,8 +7,9 @@ from django.utils.crypto import salted_hmac
 
 from intramedial.parsers import Network
 
-# Of IPv6, one customer usually has a whole /64.
+# Of IPv6, one customer usually has a whole /64, and can often have a whole /48 for the asking.
 IPV6_PREFIX = 64
+IPV6_SITE = 48
 
 
 def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
@@ -31,9 +32,23 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
 def address_hash(address: str) -> str:
     """A keyed hash of an address (of IPv6: of its /64): says whether two are the same, and nothing else."""
     parsed = _parse(address)
-    if isinstance(parsed, ipaddress.IPv6Address):
-        address = str(ipaddress.ip_network((parsed, IPV6_PREFIX), strict=False))
-    return salted_hmac("intramedial.address", address, algorithm="sha256").hexdigest()
+    return _hash(address if parsed is None else _network(parsed, IPV6_PREFIX))
+
+
+def site_hash(address: str) -> str:
+    """The same of the IPv6 /48 of an address; empty for one that has none."""
+    parsed = _parse(address)
+    return _hash(_network(parsed, IPV6_SITE)) if isinstance(parsed, ipaddress.IPv6Address) else ""
+
+
+def _hash(text: str) -> str:
+    return salted_hmac("intramedial.address", text, algorithm="sha256").hexdigest()
+
+
+def _network(address: ipaddress.IPv4Address | ipaddress.IPv6Address, prefix: int) -> str:
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    return str(ipaddress.ip_network((address, prefix), strict=False))
 
 
 def _parse(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

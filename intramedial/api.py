@@ -10,6 +10,7 @@ from ninja import NinjaAPI
 
 import coordination.api
 import coordination.scenarios
+from coordination import authority
 from intramedial import health, openapi, published, routes
 from intramedial.workspaces import trials_api
 
@@ -66,5 +67,5 @@ api = NinjaAPI(
 api.add_router("/api/v1/acp", coordination.api.router)
 api.add_router("/api/v1/acp", coordination.scenarios.router)
 api.add_router("/api/v1/trial", trials_api.router)
-api.add_router("/health", health.router(coordination.api.check_authority))
+api.add_router("/health", health.router(authority.check, authority.ledger_fault, authority.dropped))
 api.add_router("", published.router(description))

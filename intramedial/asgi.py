@@ -16,7 +16,7 @@ pages = get_asgi_application()
 
 # Only after the line above are the applications loaded that these modules need.
 from coordination import authority, consumers, mcp, queries  # noqa: E402
-from intramedial import lean, logs, no_oauth, purging  # noqa: E402
+from intramedial import disk, lean, logs, no_oauth, purging  # noqa: E402
 from intramedial.identity import auth  # noqa: E402
 
 Scope = dict[str, Any]
@@ -76,9 +76,13 @@ async def _lifespan(receive: Receive, send: Send) -> None:
     _spare_collector()
     purger = purging.Purger()
     purger.start()
+    auth.start()
+    watch = disk.Watch()
+    watch.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await asyncio.to_thread(purger.stop)
+    await asyncio.to_thread(watch.stop)
     await mcp.sessions.stop()
     await asyncio.to_thread(authority.stop)
     await consumers.stop()

@@ -3,10 +3,12 @@
 Embedded they are three SQLite files; on PostgreSQL several aliases may name one database.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import OperationalError
 from django.db.models import Model
 
 NAME_OF_ALIAS = {
@@ -77,6 +79,28 @@ def distinct_aliases() -> list[str]:
     for alias in NAME_OF_ALIAS:
         seen.setdefault(identity(settings.DATABASES[alias]), alias)
     return list(seen.values())
+
+
+def is_file(alias: str) -> bool:
+    """Whether the database of an alias is an SQLite file."""
+    return bool(settings.DATABASES[alias]["ENGINE"].endswith("sqlite3"))
+
+
+def file_now(alias: str) -> tuple[int, int] | None:
+    """Which file stands under the path of an SQLite database now: (device, inode). None on PostgreSQL.
+
+    A connection keeps the file that it opened, even when that is deleted or another takes its place. SQLite
+    would make an empty file where none is; so look here before a connection is opened. Raises
+    OperationalError when no file is there.
+    """
+    if not is_file(alias):
+        return None
+    path = settings.DATABASES[alias]["NAME"]
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise OperationalError(f"{path}: {error.strerror}") from error
+    return found.st_dev, found.st_ino
 
 
 class Router:

@@ -1,26 +1,45 @@
-"""`/health/live`: the process answers. `/health/ready`: it can serve what it promises."""
+"""`/health/live`: the process answers. `/health/ready`: it can serve what it promises.
+
+A database that answers questions may still refuse every write: its disk is full, somebody holds its lock, it
+has become a read-only copy, its file was deleted. So each part is judged by a write:
+
+- `authority`: its last one, which is at most a moment old; otherwise one made for the purpose;
+- `accounts`: one row of the cache's table, written and committed;
+- `ledger`: the last batch of receipts, and that its tables are there to read.
+"""
 
 import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 from functools import partial
 from typing import Literal
 
 import orjson
-from django.db import connections
+from django.db import OperationalError, connections
+from django.utils import timezone
 from ninja import Router
 from pydantic import Field
 
-from intramedial import logs
+from intramedial import databases, logs
 from intramedial.calls import Call, Reply
 from intramedial.identity.threads import DatabaseThreads
+from intramedial.ledger import log
 from intramedial.problems import REASONS, Problem, problem_body
+from intramedial.schemas import Absent, Shape, example
 from intramedial.schemas import Problem as ProblemShape
-from intramedial.schemas import Shape, example
 
-CHECK_WITHIN_S = 2.0
+# Together less than two seconds: no answer is older than that.
+CHECK_WITHIN_S = 1.2
 REMEMBERED_S = 0.5
+LOCK_WAIT_MS = 1_000
+
+PROBE_KEY, PROBE_KEPT = "health", timedelta(days=1)
+_PROBE = (
+    "INSERT INTO cache (cache_key, value, expires) VALUES (%s, '', %s)"
+    " ON CONFLICT (cache_key) DO UPDATE SET expires = excluded.expires"
+)
 
 Check = Callable[[], Awaitable[object]]
 State = Literal["ok", "failed"]
@@ -40,6 +59,11 @@ class Ready(Shape):
 
     ok: Literal[True]
     parts: dict[str, State] = Field(description="authority, accounts, ledger: each `ok` or `failed`.")
+    ledger_dropped: int = Absent(
+        ge=1,
+        description="How many entries the ledger lacks for good since this process began: it was away, and "
+        "no more could wait. Their receipts are good.",
+    )
 
 
 class NotReady(ProblemShape):
@@ -60,12 +84,11 @@ class NotReady(ProblemShape):
     parts: dict[str, State]
 
 
-def router(authority: Check) -> Router:
-    """The health checks; `authority` raises unless leases can be decided."""
+def router(authority: Check, ledger_fault: Callable[[], str], dropped: Callable[[], int]) -> Router:
+    """The health checks. `authority` raises unless leases can be written; `ledger_fault` returns why the last
+    batch of receipts did not reach the ledger, or an empty text; `dropped` how many it lacks for good."""
     routes = Router(tags=["health"], by_alias=True)
-    readiness = Readiness(
-        {"authority": authority, "accounts": database("default"), "ledger": database("ledger")}
-    )
+    readiness = Readiness({"authority": authority, "accounts": accounts(), "ledger": ledger(ledger_fault)})
 
     @routes.get(
         "live",
@@ -91,20 +114,49 @@ def router(authority: Check) -> Router:
             body = problem_body(problem, logs.request_id.get()) | {"parts": parts}
             headers = ((b"retry-after", b"1"),)
             return Reply(503, orjson.dumps(body), headers, b"application/problem+json")
-        return Reply(200, orjson.dumps({"ok": True, "parts": parts}))
+        lost = {"ledgerDropped": dropped()} if dropped() else {}
+        return Reply(200, orjson.dumps({"ok": True, "parts": parts} | lost))
 
     return routes
 
 
-def database(alias: str) -> Check:
-    """A check that the database answers."""
-    threads = DatabaseThreads(f"health-{alias}", 1)
+def accounts() -> Check:
+    """A check that the database of accounts can be written."""
+    threads = DatabaseThreads("health-accounts", 1)
 
-    def ask() -> None:
-        with connections[alias].cursor() as cursor:
-            cursor.execute("SELECT 1")
+    async def check() -> None:
+        await asyncio.wrap_future(threads.submit(partial(_write, "default")))
 
-    return partial(threads.run, ask, repeatable=True)
+    return check
+
+
+def _write(alias: str) -> None:
+    """Write one row and commit it, over a connection of its own: it finds the file that is there now."""
+    connection = connections[alias]
+    try:
+        databases.file_now(alias)
+        with connection.cursor() as cursor:
+            # Not for as long as pages wait: a lock held longer than this keeps pages waiting too.
+            if connection.vendor == "sqlite":
+                cursor.execute(f"PRAGMA busy_timeout = {LOCK_WAIT_MS}")
+            else:
+                cursor.execute(f"SET lock_timeout = {LOCK_WAIT_MS}")
+            expires = connection.ops.adapt_datetimefield_value(timezone.now() + PROBE_KEPT)
+            cursor.execute(_PROBE, [PROBE_KEY, expires])
+    finally:
+        connection.close()
+
+
+def ledger(fault: Callable[[], str]) -> Check:
+    """A check that the ledger takes what it is given, and can be read."""
+    threads = DatabaseThreads("health-ledger", 1)
+
+    async def check() -> None:
+        if words := fault():
+            raise OperationalError(words)
+        await asyncio.wrap_future(threads.submit(log.check))
+
+    return check
 
 
 class Readiness:
@@ -115,6 +167,7 @@ class Readiness:
         self._clock = clock
         self._until = float("-inf")
         self._running: asyncio.Task[Parts] | None = None
+        self._known: dict[str, State] = {}
 
     async def parts(self) -> Parts:
         """Each part and how it is."""
@@ -134,6 +187,12 @@ class Readiness:
             async with asyncio.timeout(CHECK_WITHIN_S):
                 await check()
         except Exception as error:
-            logger.warning("health check of %s failed: %s: %s", name, type(error).__name__, error)
+            # Asked every second, it would fill the log with one line.
+            if self._known.get(name) != "failed":
+                logger.error("health: %s fails: %s: %s", name, type(error).__name__, error)
+            self._known[name] = "failed"
             return "failed"
+        if self._known.get(name) == "failed":
+            logger.warning("health: %s is well again", name)
+        self._known[name] = "ok"
         return "ok"

@@ -4,7 +4,7 @@ import logging
 import threading
 
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, connections
 from django.utils import timezone
 
 from intramedial.accounts import purging as accounts
@@ -22,12 +22,21 @@ def purge() -> dict[str, int]:
     """Delete it in the database of who there is; how many rows went of each kind."""
     now = timezone.now()
     return {
-        "trials": provision.purge_trials(),
+        "trials": _trials(),
         "nonces": Nonce.objects.filter(expires_at__lte=now).delete()[0],
         "invitations": Invitation.objects.filter(expires_at__lte=now).delete()[0],
         "accounts": accounts.purge(),
         "audit": log.purge(settings.AUDIT_DAYS),
     }
+
+
+def _trials() -> int:
+    """The others do not wait for a ledger that is away."""
+    try:
+        return provision.purge_trials()
+    except DatabaseError as error:
+        logger.warning("trials that are over were not purged: %s: %s", type(error).__name__, error)
+        return 0
 
 
 class Purger:

@@ -30,7 +30,7 @@ MAX_FAULTS = 5
 """Unknown names that one answer names."""
 MAX_COMPARED = 50
 """Unknown members of a body that are compared with a missing one."""
-LONGEST_SHOWN = 80
+LONGEST_SHOWN = 60
 """Characters of a given name that a sentence repeats."""
 
 _SLASHES = re.compile("/{2,}")
@@ -194,8 +194,8 @@ def _query(raw: bytes, known: tuple[str, ...]) -> dict[str, str]:
 
 
 def refuse_unknown(given: Iterable[str], known: tuple[str, ...], owner: str, kind: str) -> None:
-    """Raise Problem (422) for the names that are not in `known`, each with the name that was probably meant or
-    with all that there are. `owner` and `kind` are words of the message: a tool and its argument, for example.
+    """Raise Problem (422) for the names that are not in `known`. Each comes with the name that was probably
+    meant, or with all that there are. `owner` and `kind` are words of the message, such as tool and argument.
     """
     faults = []
     for name in given:

@@ -120,7 +120,41 @@ TABLE = (
     Setting("INTRAMEDIAL_TRIAL_DAYS", "7", _whole(1, 3650), "days until a trial key expires"),
     Setting("INTRAMEDIAL_TRIAL_AGENTS", "8", _whole(1, 1000), "agents of one trial"),
     Setting(
-        "INTRAMEDIAL_TRIALS_PER_HOUR", "10", _whole(1, 1_000_000), "new trials of one address in an hour"
+        "INTRAMEDIAL_TRIALS_PER_HOUR",
+        "10",
+        _whole(1, 1_000_000),
+        "new trials in an hour of one address, and of the addresses of one IPv6 /48 together",
+    ),
+    Setting(
+        "INTRAMEDIAL_TRIALS_IN_ALL",
+        "2000",
+        _whole(1, 10_000_000),
+        "new trials in an hour of all addresses together",
+    ),
+    Setting(
+        "INTRAMEDIAL_TRIAL_REQUESTS",
+        "600",
+        _whole(1, 1_000_000),
+        "requests that one key of a trial, or one not known yet, may sign in a minute",
+    ),
+    Setting(
+        "INTRAMEDIAL_AGENT_REQUESTS",
+        "6000",
+        _whole(1, 10_000_000),
+        "requests that one registered agent may sign in a minute",
+    ),
+    Setting(
+        "INTRAMEDIAL_DISK_RESERVE_MB",
+        "256",
+        _whole(0, 1_000_000),
+        "embedded: how much of the disk is kept free for leases, at most a quarter of it; the ledger and new "
+        "trials stop before; 0: nothing",
+    ),
+    Setting(
+        "INTRAMEDIAL_OUTBOX_MB",
+        "128",
+        _whole(1, 1_000_000),
+        "how much may wait for a ledger that is away; entries beyond it are dropped and counted",
     ),
     Setting("INTRAMEDIAL_BODY_LIMIT", "16384", _whole(1024, 16_777_216), "bytes of a request's body"),
     Setting("INTRAMEDIAL_JSON_DEPTH", "16", _whole(2, 200), "nesting of a JSON body"),

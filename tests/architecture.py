@@ -8,7 +8,7 @@ VALUES = (
 )
 # What remembers.
 STORE = (
-    *("coordination.clock", "coordination.engines", "coordination.models"),
+    *("coordination.backlog", "coordination.clock", "coordination.engines", "coordination.models"),
     *("coordination.opening", "coordination.rows", "coordination.store", "coordination.transaction"),
 )
 # The one door, and the parts of it.
@@ -37,7 +37,8 @@ MAY_IMPORT = {
     "coordination/migrations/*": ("coordination.models",),
     "coordination/clock.py": (),
     "coordination/models.py": (),
-    "coordination/opening.py": (*VALUES, *STORE),
+    "coordination/backlog.py": (),
+    "coordination/opening.py": (*VALUES, *STORE, "intramedial.disk"),
     "coordination/engines/*": (*VALUES, *STORE),
     "coordination/rows.py": (*VALUES, *STORE),
     "coordination/store.py": (*VALUES, *STORE),
@@ -49,6 +50,7 @@ MAY_IMPORT = {
             *VALUES,
             *STORE,
             *AUTHORITY,
+            "intramedial.disk",
             "intramedial.receipts",
             "intramedial.ledger",
         )
@@ -119,7 +121,8 @@ MAY_READ_CLOCKS = {
     "intramedial/client_faults.py": "how often a line is written",
     "intramedial/identity/auth.py": "signatures and keys that expire",
     "intramedial/identity/bearer.py": "keys that expire, and how long a look-up is believed",
-    "intramedial/health.py": "how long a check is believed",
+    "intramedial/disk.py": "when the disk is looked at next",
+    "intramedial/health.py": "how long a check is believed, and when a row was written",
     "intramedial/identity/watching.py": "sessions, keys and trials that expire",
     "intramedial/lean.py": "what is left of a trial",
     "intramedial/ledger/log.py": "when an entry was appended",

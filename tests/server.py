@@ -109,3 +109,4 @@ class ServerProcess:
         if self.process is not None:
             self.process.kill()
             self.process.wait(READY_S)
+        (self.data_dir / "leases.reserve").unlink(missing_ok=True)  # megabytes that nobody looks at

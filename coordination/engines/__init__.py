@@ -31,7 +31,10 @@ WRITES = (
     "agent_insert",
     "agent_update",
     "trust_insert",
+    "trust_delete",
+    "agent_delete",
     "tenant_put",
+    "tenant_stamp",
     "outbox_insert",
     "outbox_delete",
 )
@@ -140,6 +143,9 @@ class Engine(Protocol):
     def outbox(self, limit: int, kids: Sequence[str]) -> AbstractContextManager[list[Row]]:
         """The oldest (receipt_id, workspace, kid, claims) that the ledger does not have yet and that one of
         these keys signed; kept from other processes in the block, in which they get none."""
+
+    def outbox_size(self) -> tuple[int, int]:
+        """How many rows wait for the ledger, and the bytes of their claims; outside a transaction."""
 
     def next_due(self) -> int | None:
         """The earliest instant at which time changes any resource; outside a transaction."""

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
 import psycopg
 
 from ..ids import new_stamp
@@ -35,11 +34,6 @@ def lock_number(text: str) -> int:
     """The 64-bit number of the advisory lock that stands for `text`."""
     digest = hashlib.blake2b(text.encode(), digest_size=8, person=b"lease-authority").digest()
     return int.from_bytes(digest, "big", signed=True)
-
-
-def document(rows: Sequence[Row]) -> str:
-    """Rows as the JSON array of arrays that `postgres_sql.rows` reads; claims are UTF-8 already."""
-    return orjson.dumps(rows, default=bytes.decode).decode()
 
 
 @contextmanager
@@ -107,10 +101,10 @@ class PostgresEngine:
 
     def load(self, want: Wanted, now: int) -> Loaded:
         statements: dict[str, Statement] = {
-            "resources": (sql.RESOURCES, [now, list(want.due_in), document(want.resources)])
+            "resources": (sql.RESOURCES, [now, list(want.due_in), sql.document(want.resources)])
         }
         if want.agents:
-            statements["agents"] = sql.AGENTS, [document(want.agents)]
+            statements["agents"] = sql.AGENTS, [sql.document(want.agents)]
         if want.tenants:
             statements["tenants"] = sql.TENANTS, [list(want.tenants)]
         found = self._named(statements)
@@ -119,10 +113,10 @@ class PostgresEngine:
     def members(self, active: Sequence[Key], contended: Sequence[Key]) -> Members:
         statements: dict[str, Statement] = {}
         if active:
-            statements["leases"] = sql.LEASES, [document(active)]
+            statements["leases"] = sql.LEASES, [sql.document(active)]
         if contended:
-            statements["waits"] = sql.WAITS, [document(contended)]
-            statements["refusals"] = sql.REFUSALS, [document(contended)]
+            statements["waits"] = sql.WAITS, [sql.document(contended)]
+            statements["refusals"] = sql.REFUSALS, [sql.document(contended)]
         found = self._named(statements)
         return Members(*(found.get(name, []) for name in ("leases", "waits", "refusals")))
 
@@ -133,7 +127,7 @@ class PostgresEngine:
         return {name: answer.rows for name, answer in zip(statements, answers, strict=True)}
 
     def agents(self, keys: Sequence[Key]) -> list[Row]:
-        return self._all(sql.AGENTS, [document(keys)]) if keys else []
+        return self._all(sql.AGENTS, [sql.document(keys)]) if keys else []
 
     def reach(self, agents: Sequence[Key]) -> list[Key]:
         columns = [list(column) for column in zip(*agents, strict=True)]
@@ -144,7 +138,7 @@ class PostgresEngine:
         for name in WRITES:
             if rows := changes.get(name):
                 guard = [len(rows)] if name in GUARDED else []
-                self._unsaid.append((sql.WRITE[name], [document(rows), *guard]))
+                self._unsaid.append((sql.WRITE[name], [sql.document(rows), *guard]))
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
         with _faults():
@@ -234,6 +228,10 @@ class PostgresEngine:
         finally:
             self.rollback()
 
+    def outbox_size(self) -> tuple[int, int]:
+        [(rows, claims)] = self._all(sql.OUTBOX_SIZE)
+        return rows, claims
+
     def next_due(self) -> int | None:
         rows = self._all("SELECT min(due_at) FROM lease_resource WHERE due_at IS NOT NULL")
         return None if rows[0][0] is None else int(rows[0][0])
@@ -255,7 +253,7 @@ class PostgresEngine:
         return self._all(query, [*after, limit])
 
     def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
-        keys = document([(workspace, name) for name in names])
+        keys = sql.document([(workspace, name) for name in names])
         rows = self._all(sql.PURGE, [keys, unused_since, workspace, new_stamp()])
         return int(rows[0][0])
 

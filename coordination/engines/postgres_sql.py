@@ -1,8 +1,17 @@
 """The PostgreSQL engine's statements; a list of rows comes as one JSON document."""
 
-from . import GUARDED, OF_TENANT
+from collections.abc import Sequence
+
+import orjson
+
+from . import GUARDED, OF_TENANT, Row
 
 Columns = dict[str, str]  # name: type
+
+
+def document(rows: Sequence[Row]) -> str:
+    """Rows as the JSON array of arrays that `rows` reads; claims are UTF-8 already."""
+    return orjson.dumps(rows, default=bytes.decode).decode()
 
 
 def rows(alias: str, columns: Columns) -> str:
@@ -151,6 +160,9 @@ WRITE = {
         {"workspace": "text", "agent": "text", "lease_id": "text"}
         | {"delta": "int", "score": "int", "at": "bigint", "before": "text"},
     ),
+    "trust_delete": delete("lease_trust_move", {"lease_id": "text"}),
+    "agent_delete": delete("lease_agent", _AGENT_KEY),
+    "tenant_stamp": update("lease_tenant", {"stamp": "bigint"}, {"workspace": "text"}),
     "tenant_put": (
         "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) SELECT active, stamp, workspace, 0"
         f" FROM {rows('c', {'active': 'bigint', 'stamp': 'bigint', 'workspace': 'text'})}"
@@ -188,6 +200,7 @@ PULSE = (
     " ON CONFLICT (process) DO UPDATE SET at = excluded.at"
 )
 
+OUTBOX_SIZE = "SELECT count(*)::bigint, coalesce(sum(octet_length(claims)), 0)::bigint FROM lease_outbox"
 BUSY = (
     "SELECT (EXISTS (SELECT 1 FROM lease_lease WHERE workspace = %s)"
     " OR EXISTS (SELECT 1 FROM lease_wait WHERE workspace = %s))::int"

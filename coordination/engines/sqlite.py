@@ -187,6 +187,10 @@ class SqliteEngine:
         )
         yield self._rows(query, [(*kids, limit)])
 
+    def outbox_size(self) -> tuple[int, int]:
+        [(rows, claims)] = self._rows(sql.OUTBOX_SIZE, [()])
+        return rows, claims
+
     def next_due(self) -> int | None:
         with _faults():
             (due,) = self._db.execute(

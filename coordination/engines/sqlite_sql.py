@@ -38,6 +38,9 @@ WRITE = {
     " WHERE workspace = ? AND did = ?",
     "trust_insert": "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at, before)"
     " VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "trust_delete": "DELETE FROM lease_trust_move WHERE lease_id = ?",
+    "agent_delete": "DELETE FROM lease_agent WHERE workspace = ? AND did = ?",
+    "tenant_stamp": "UPDATE lease_tenant SET stamp = ? WHERE workspace = ?",
     "tenant_put": "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) VALUES (?, ?, ?, 0)"
     " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active, stamp = excluded.stamp",
     "outbox_insert": "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES (?, ?, ?, ?)",
@@ -69,6 +72,7 @@ PULSE = (
     "INSERT INTO lease_pulse (process, at) VALUES (?, ?) ON CONFLICT (process) DO UPDATE SET at = excluded.at"
 )
 
+OUTBOX_SIZE = "SELECT count(*), coalesce(sum(length(claims)), 0) FROM lease_outbox"
 BUSY = "SELECT 1 FROM lease_lease WHERE workspace = ? UNION SELECT 1 FROM lease_wait WHERE workspace = ?"
 FORGET_TENANT = [
     f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE workspace = ? LIMIT ?)"

@@ -1,5 +1,6 @@
 """Asking for access to the beta: a form that lands in the admin."""
 
+import logging
 from typing import Any
 
 from django import forms
@@ -11,6 +12,7 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from intramedial import disk
 from intramedial.accounts import tries
 from intramedial.accounts.adapter import AccountAdapter
 from intramedial.accounts.entrance import TOO_MANY_REQUESTS
@@ -18,7 +20,12 @@ from intramedial.accounts.forms import email_field
 from intramedial.accounts.models import AccessRequest
 from intramedial.workspaces import names
 
+logger = logging.getLogger(__name__)
+
+UNAVAILABLE = 503
 LONGEST_ABOUT = 1000
+MOST = 10_000
+"""Requests that are kept, of five kilobytes at most: strangers write them, and they are kept for months."""
 
 
 class AccessForm(forms.Form):
@@ -57,6 +64,8 @@ def ask(request: HttpRequest) -> HttpResponse:
     """The form. Sent again from the same address it replaces what was asked before."""
     form = AccessForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
+        if disk.low() or AccessRequest.objects.count() >= MOST:
+            return _full(request, form)
         wait = tries.spend(tries.of_address("access", request), settings.ACCESS_REQUESTS)
         if wait is None:
             _keep(form.cleaned_data)
@@ -74,6 +83,13 @@ def sent(request: HttpRequest) -> HttpResponse:
     return render(request, "account/access_sent.html")
 
 
+def _full(request: HttpRequest, form: AccessForm) -> HttpResponse:
+    form.add_error(None, gettext("Ahora no podemos guardar más peticiones. Vuelve a probar mañana."))
+    answer = render(request, "account/access.html", {"form": form}, status=UNAVAILABLE)
+    answer["Retry-After"] = "86400"
+    return answer
+
+
 def _keep(asked: dict[str, Any]) -> None:
     AccessRequest.objects.update_or_create(
         email=asked["email"],
@@ -85,3 +101,5 @@ def _keep(asked: dict[str, Any]) -> None:
             "answered_at": None,
         },
     )
+    if AccessRequest.objects.count() == MOST:
+        logger.error("there are %s requests for access to the beta, and no more are taken: answer some", MOST)

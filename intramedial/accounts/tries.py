@@ -15,7 +15,7 @@ tries of an account. An address without an account is counted like one that has 
 
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -31,6 +31,7 @@ from intramedial.audit.record import address_of
 from intramedial.turns import take_turns
 
 HOUR = timedelta(hours=1)
+SWEPT = 5
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,16 @@ def spend(of: str, limit: int) -> Wait | None:
         recent = Try.objects.filter(of=of, at__gt=now - HOUR)
         if recent.count() < limit:
             Try.objects.create(of=of, at=now)
+            _sweep(now)
             return None
         oldest = recent.order_by("-at")[limit - 1].at
     return Wait(max(1, int((oldest + HOUR - now).total_seconds())))
+
+
+def _sweep(now: datetime) -> None:
+    """Delete some that no longer count, more than come: the table has those of the last hour and few more."""
+    old = Try.objects.filter(at__lte=now - HOUR).order_by("at")
+    Try.objects.filter(pk__in=old.values("pk")[:SWEPT]).delete()
 
 
 def forget(of: str) -> None:

@@ -4,7 +4,6 @@ Two ways in: an API key (``Authorization: Bearer imk_…``) or a signature (RFC 
 here, before anything is decided, in a transaction of their own.
 """
 
-import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,6 +12,7 @@ from django.conf import settings
 from django.db import connections, router
 
 from intramedial.identity import bearer, signatures, signers
+from intramedial.identity.nonces import Sweeper
 from intramedial.identity.principal import Principal, TrialState
 from intramedial.identity.requests import RequestParts
 from intramedial.identity.signatures import SignedBy
@@ -20,9 +20,7 @@ from intramedial.identity.threads import DatabaseThreads
 from intramedial.problems import Problem, challenge
 from intramedial.workspaces.models import Nonce
 
-__all__ = ["Principal", "RequestParts", "TrialState", "authenticate", "proven_key", "stop"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["Principal", "RequestParts", "TrialState", "authenticate", "proven_key", "start", "stop"]
 
 NO_CREDENTIALS = "Send an API key as `Authorization: Bearer imk_…`, or sign the request (RFC 9421)."
 NO_SUCH_KEY = "The API key is unknown, revoked or expired."
@@ -31,7 +29,6 @@ TWO_CREDENTIALS = "Send either an API key or a signature, not both."
 WRONG_KEY = challenge("invalid_token", NO_SUCH_KEY)
 TWO_SENT = challenge("invalid_request", TWO_CREDENTIALS)
 
-SWEEP_EVERY_S = 10.0
 ON_POSTGRESQL = 4
 """Writers of nonces and quotas. SQLite has one writer at a time: several would only wait for one another."""
 
@@ -46,7 +43,11 @@ class Door:
         self._background = DatabaseThreads("last-uses", 1)
         self._keys = bearer.KeyCache(self._find_key)
         self._last_uses = bearer.LastUses(self._background)
-        self._swept_at = float("-inf")
+        self._sweeper = Sweeper(lambda: signers.sweep_nonces(self._clock()))
+
+    def start(self) -> None:
+        """Sweep old nonces from now on; the first signed request does so too."""
+        self._sweeper.start()
 
     async def authenticate(self, parts: RequestParts, *, spend: bool = True) -> Principal:
         """See :func:`authenticate`."""
@@ -60,7 +61,7 @@ class Door:
         now = self._clock()
         use = partial(signers.use_signature, signed, workspace, now=now, spend=spend)
         principal = await self._writers.run(use)
-        self._sweep(now)
+        self._sweeper.start()
         return principal
 
     async def proven_key(self, parts: RequestParts) -> SignedBy:
@@ -68,12 +69,13 @@ class Door:
         if not signatures.is_signed(parts):
             raise Problem("unauthenticated", "Sign the request with the key of its did:key (RFC 9421).")
         signed = self._verify(parts)
-        await self._writers.run(partial(signers.use_nonce, signed))
-        self._sweep(self._clock())
+        await self._writers.run(partial(signers.use_nonce, signed, self._clock()))
+        self._sweeper.start()
         return signed
 
     def close(self) -> None:
         """Write what is pending and end the threads."""
+        self._sweeper.stop()
         for threads in (self._readers, self._writers, self._background):
             threads.close()
 
@@ -99,19 +101,6 @@ class Door:
             return signatures.verify(parts, base_url=settings.BASE_URL, now=self._clock())
         except signatures.BadSignature as error:
             raise Problem("bad_signature", f"The signature was not accepted: {error}.") from error
-
-    def _sweep(self, now: float) -> None:
-        if abs(now - self._swept_at) >= SWEEP_EVERY_S:
-            self._swept_at = now
-            self._background.submit(partial(_sweep, now))
-
-
-def _sweep(now: float) -> None:
-    try:
-        signers.sweep_nonces(now)
-    except Exception:
-        logger.exception("old nonces were not deleted")
-        raise
 
 
 def _writer_count() -> int:
@@ -143,6 +132,11 @@ async def authenticate(parts: RequestParts, *, spend: bool = True) -> Principal:
 async def proven_key(parts: RequestParts) -> SignedBy:
     """Whose key signed the request, known to us or not; uses up its nonce. Raises as :func:`authenticate`."""
     return await door().proven_key(parts)
+
+
+def start() -> None:
+    """At the start of the process: sweep what others have left behind."""
+    door().start()
 
 
 def stop() -> None:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from django.db import IntegrityError, router, transaction
 from django.db.models import F
 
+from intramedial.identity.nonces import Budget
 from intramedial.identity.principal import Principal, TrialState
 from intramedial.identity.signatures import SignedBy
 from intramedial.problems import Problem
@@ -21,7 +22,9 @@ UNKNOWN_THERE = "This did:key is not known in the workspace that Intramedial-Wor
 AMBIGUOUS = "This did:key is known in several workspaces: name one in a covered Intramedial-Workspace header."
 EXPIRED = "This trial has expired: create an account to go on."
 
-SWEEP_ROWS = 1_000
+SWEEP_ROWS = 500
+
+budget = Budget()
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,13 @@ def use_signature(signed: SignedBy, workspace: str | None, *, now: float, spend:
     """The principal that signed; uses up its nonce and, with ``spend``, one call of its trial.
 
     ``workspace`` is the ``ws_…`` that the request named, if any. Raises :class:`Problem`:
-    ``unauthenticated``, ``trial_expired``, ``replayed``, ``trial_exhausted``.
+    ``unauthenticated``, ``trial_expired``, ``replayed``, ``trial_exhausted``, ``rate_limited``.
     """
     at = datetime.fromtimestamp(now, UTC)
     place = find_place(signed.did, workspace, at)
+    limit = settings.TRIAL_REQUESTS if place.trial else settings.AGENT_REQUESTS
     # The first statement writes: on SQLite a transaction that began by reading could not become a writer.
-    with _transaction():
+    with budget.spend(signed.public_key, limit, now), _transaction():
         store_nonce(signed)
         refused = _spend_call(place.trial, now) if place.trial and spend else None
     if refused:
@@ -56,9 +60,12 @@ def use_signature(signed: SignedBy, workspace: str | None, *, now: float, spend:
     )
 
 
-def use_nonce(signed: SignedBy) -> None:
-    """Use up the nonce of a signer who need not be known anywhere yet; ``replayed`` if it was used before."""
-    with _transaction():
+def use_nonce(signed: SignedBy, now: float) -> None:
+    """Use up the nonce of a signer who need not be known anywhere yet.
+
+    Raises :class:`Problem`: ``replayed`` if it was used before, ``rate_limited``.
+    """
+    with budget.spend(signed.public_key, settings.TRIAL_REQUESTS, now), _transaction():
         store_nonce(signed)
 
 
@@ -97,9 +104,9 @@ def store_nonce(signed: SignedBy) -> None:
 
 
 def sweep_nonces(now: float) -> int:
-    """Delete some of the nonces that have run out; returns how many."""
-    old = Nonce.objects.filter(expires_at__lt=datetime.fromtimestamp(now, UTC))
-    deleted, _ = Nonce.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:SWEEP_ROWS])).delete()
+    """Delete some of the nonces that have run out, in a statement of milliseconds; returns how many."""
+    old = Nonce.objects.filter(expires_at__lt=datetime.fromtimestamp(now, UTC)).order_by("expires_at")
+    deleted, _ = Nonce.objects.filter(pk__in=old.values("pk")[:SWEEP_ROWS]).delete()
     return deleted
 
 

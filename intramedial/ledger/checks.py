@@ -38,13 +38,13 @@ def check(entries: Iterable[Entry]) -> list[Checked]:
     last = Entry.objects.values_list("index", flat=True).first() or 0
     beside = {entry.index + step for entry in listed for step in (-1, 1)}
     there = set(Entry.objects.filter(index__in=beside).values_list("index", flat=True))
-    return [
-        Checked(
-            entry,
-            (_signature(entry), _key(entry), _same(entry), _place(entry, there, last)),
-        )
-        for entry in listed
-    ]
+    return [Checked(entry, (*_contents(entry), _place(entry, there, last))) for entry in listed]
+
+
+def _contents(entry: Entry) -> tuple[Check, ...]:
+    if not entry.leaf and entry.leaf_hash:
+        return (Check("Contenido", True, "borrado con la prueba de la que era; queda su huella"),)
+    return _signature(entry), _key(entry), _same(entry)
 
 
 def _signature(entry: Entry) -> Check:

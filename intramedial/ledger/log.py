@@ -1,12 +1,15 @@
 """Appending to the ledger."""
 
+import hashlib
 import json
+import threading
 from collections.abc import Sequence
 
-from django.db import Error, connections, router, transaction
+from django.db import Error, OperationalError, connections, router, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
+from intramedial import databases, disk
 from intramedial.ledger.models import Entry
 
 Leaf = tuple[str, str, str]
@@ -23,24 +26,36 @@ _INSERT = (
 # Any constant of the service's own: the key of the one PostgreSQL advisory lock that appends hold.
 _LOCK = 0x1EDC_E4A0_0001
 
+AT_ONCE = 200
+"""Entries of one step of dropping contents, so that who appends waits for no more than that."""
+
+_opened = threading.local()
+"""`file`: which file this thread's connection has open."""
+_known: dict[tuple[str, ...], int] = {}
+"""How many entries this process has seen in each database, which can only become more."""
+
 
 def append(leaves: Sequence[Leaf]) -> int:
     """Append what is not there yet, in the order given; returns how many that were.
 
     A receipt already in the log is left out, so that repeating a batch whose outcome is unknown does no harm.
     All or nothing, durable when it returns; indexes are given out under one lock, so they have no gaps.
-    Raises ``django.db.Error`` when the database refuses or is away: try again later.
+    Raises ``django.db.Error`` when the database refuses or is away, when its file was deleted or replaced, or
+    when it has fewer entries than this process has seen: try again later.
     """
     alias = router.db_for_write(Entry)
     try:
+        _check_room(alias)
+        _check_file(alias)
         with transaction.atomic(using=alias, durable=True), connections[alias].cursor() as cursor:
             _lock(cursor)
             fresh = _fresh(cursor, leaves)
-            cursor.execute(_LAST)
-            (last,) = cursor.fetchone()
-            first = 0 if last is None else last + 1
+            first = _size(cursor)
             now = connections[alias].ops.adapt_datetimefield_value(timezone.now())
             cursor.executemany(_INSERT, [(first + at, *leaf, now) for at, leaf in enumerate(fresh)])
+        # Once more: what went into a file that nobody finds any more is not in the ledger.
+        _check_file(alias)
+        _known[databases.identity(connections[alias].settings_dict)] = first + len(fresh)
     except Error:
         # The next attempt begins with a connection of its own, should this one be what failed.
         connections[alias].close()
@@ -48,9 +63,71 @@ def append(leaves: Sequence[Leaf]) -> int:
     return len(fresh)
 
 
+def check() -> None:
+    """Raise ``django.db.Error`` unless the ledger can be read and is no older than this process has seen it.
+
+    Over a connection of its own, so that it looks at the file that is there now.
+    """
+    alias = router.db_for_write(Entry)
+    try:
+        databases.file_now(alias)
+        with connections[alias].cursor() as cursor:
+            _size(cursor)
+    finally:
+        connections[alias].close()
+
+
+def drop_contents(workspace: str) -> int:
+    """Drop what the entries of a workspace say: each keeps its index, its receipt's id and its leaf's hash, a
+    seventh of its size. Returns how many. Raises ``django.db.Error``: what was dropped until then is.
+    """
+    dropped = 0
+    entries = Entry.objects.filter(workspace=workspace).exclude(leaf="").order_by("workspace", "index")
+    while rows := list(entries[:AT_ONCE]):
+        for entry in rows:
+            entry.leaf_hash, entry.leaf = leaf_hash(entry.leaf), ""
+        Entry.objects.bulk_update(rows, ["leaf_hash", "leaf"])
+        dropped += len(rows)
+    return dropped
+
+
+def leaf_hash(leaf: str) -> bytes:
+    """The hash of a leaf in a Merkle tree (RFC 6962, section 2.1)."""
+    return hashlib.sha256(b"\0" + leaf.encode()).digest()
+
+
 def close() -> None:
     """Give this thread's connection back: a thread that appended calls this before it ends."""
     connections[router.db_for_write(Entry)].close()
+
+
+def _check_room(alias: str) -> None:
+    """OperationalError when the ledger is a file on a disk whose last room is kept for leases."""
+    if databases.is_file(alias) and disk.low():
+        raise OperationalError("the disk is nearly full, and what is left of it is kept for leases")
+
+
+def _check_file(alias: str) -> None:
+    """OperationalError unless this thread's connection has, or is about to open, the file that is there."""
+    there = databases.file_now(alias)
+    if connections[alias].connection is None:
+        _opened.file = there
+    elif there != getattr(_opened, "file", there):
+        raise OperationalError("the ledger's file was replaced by another")
+
+
+def _size(cursor: CursorWrapper) -> int:
+    """How many entries there are. OperationalError if they were more: indexes must not be given twice."""
+    cursor.execute(_LAST)
+    (last,) = cursor.fetchone()
+    size = 0 if last is None else int(last) + 1
+    known = _known.get(databases.identity(cursor.db.settings_dict), 0)
+    if size < known:
+        raise OperationalError(
+            f"the ledger has {size} entries and had {known}: an older copy took its place. Put the newer one "
+            "back; or restart the servers to go on from the older one, without the entries between"
+        )
+    return size
 
 
 def _lock(cursor: CursorWrapper) -> None:

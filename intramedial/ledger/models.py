@@ -6,12 +6,17 @@ from django.utils import timezone
 
 
 class Entry(models.Model):
-    """One leaf of the log. Indexes begin at 0 and have no gaps; see :func:`intramedial.ledger.log.append`."""
+    """One leaf of the log. Indexes begin at 0 and have no gaps; see :func:`intramedial.ledger.log.append`.
+
+    An entry whose contents were dropped has an empty `leaf` and its `leaf_hash` (RFC 6962, section 2.1:
+    SHA-256 of a zero byte and the leaf), from which the log is the same log and the receipt can be told.
+    """
 
     index = models.BigIntegerField("índice", primary_key=True)
     receipt_id = models.CharField("recibo", max_length=64, unique=True)
     workspace = models.CharField("espacio", max_length=64)
     leaf = models.TextField("JWS")
+    leaf_hash = models.BinaryField("huella", max_length=32, null=True, editable=False)
     appended_at = models.DateTimeField("anotado", default=timezone.now)
 
     class Meta:

@@ -124,12 +124,13 @@ def _of_workspaces() -> list[Kept]:
         Kept(
             _("Recibos"),
             _("cada respuesta de pedir y devolver, firmada; nombran agentes y recursos, nunca personas"),
-            _("sin plazo: son la prueba de lo que se decidió"),
+            _("sin plazo: son la prueba de lo que se decidió. De una prueba sin cuenta, hasta que termina"),
         ),
         Kept(
             _("Pruebas sin cuenta"),
             _("la clave pública que hizo tu navegador y lo que pidió; un resumen con clave de la dirección"),
-            _("%(days)s; la clave queda apuntada como caducada") % {"days": days(settings.TRIAL_DAYS)},
+            _("%(days)s; queda la clave, apuntada como caducada, y de cada recibo el número y una huella")
+            % {"days": days(settings.TRIAL_DAYS)},
         ),
     ]
 

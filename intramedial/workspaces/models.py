@@ -173,11 +173,16 @@ class Trial(models.Model):
     created_at = models.DateTimeField("creada", default=timezone.now)
     expires_at = models.DateTimeField("caduca", db_index=True)
     address_hash = models.CharField("resumen de la dirección", max_length=64, blank=True)
+    site_hash = models.CharField("resumen de la red /48", max_length=64, blank=True)
 
     class Meta:
         verbose_name = "prueba"
         verbose_name_plural = "pruebas"
-        indexes = [models.Index(fields=["address_hash", "created_at"], name="trial_by_address")]
+        indexes = [
+            models.Index(fields=["address_hash", "created_at"], name="trial_by_address"),
+            models.Index(fields=["site_hash", "created_at"], name="trial_by_site"),
+            models.Index(fields=["created_at"], name="trial_by_time"),
+        ]
         constraints = [
             models.CheckConstraint(condition=Q(calls_used__lte=F("calls_limit")), name="trial_within_calls")
         ]

@@ -10,8 +10,12 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from intramedial.identity.did import check_did
+from intramedial.ledger import log
 from intramedial.workspaces import keys, names
-from intramedial.workspaces.models import ApiKey, Membership, TrialAgent, Workspace
+from intramedial.workspaces.models import ApiKey, Membership, Trial, TrialAgent, Workspace
+
+TRIALS_AT_ONCE = 100
+"""Trials of one transaction of the purge, for which whoever begins one has to wait."""
 
 
 class TooManyKeys(Exception):
@@ -145,14 +149,23 @@ def gone(public_ids: list[str]) -> set[str]:
 
 
 def purge_trials() -> int:
-    """Delete the workspaces and further agents of trials that have expired; returns how many.
+    """Delete the workspaces and further agents of trials that have expired, what the ledger's entries say of
+    them, and the hashes of their addresses; returns how many. The authority forgets the rest once a day, when
+    it learns that the workspaces are no more (see `gone`).
 
-    The trial's own row stays: its key is known as expired for good, and cannot begin again.
+    The trial's own row stays, of half a kilobyte: its key is known as expired for good, and cannot begin
+    again. While a trial lasts it has at most some hundred kilobytes, nearly all of them in the ledger.
+    Raises ``django.db.Error`` when the ledger is away: what is left is purged the next day.
     """
     # A workspace with members was adopted by someone: it is theirs, whatever became of the trial.
     expired = Workspace.objects.filter(trial__expires_at__lte=timezone.now(), memberships=None)
-    with transaction.atomic():
-        purged = list(expired.values_list("pk", flat=True))
-        TrialAgent.objects.filter(trial__workspace__in=purged).delete()
-        Workspace.objects.filter(pk__in=purged).delete()
-    return len(purged)
+    purged = 0
+    while part := dict(expired.order_by("pk").values_list("pk", "public_id")[:TRIALS_AT_ONCE]):
+        for public_id in part.values():
+            log.drop_contents(public_id)
+        with transaction.atomic():
+            TrialAgent.objects.filter(trial__workspace__in=part).delete()
+            Trial.objects.filter(workspace__in=part).update(address_hash="", site_hash="")
+            Workspace.objects.filter(pk__in=part).delete()
+        purged += len(part)
+    return purged

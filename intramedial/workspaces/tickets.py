@@ -11,19 +11,28 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from intramedial.identity.threads import DatabaseThreads
+from intramedial.problems import Problem
 from intramedial.workspaces.models import Ticket
 
 LIFETIME_S = 30
+AT_ONCE = 20
+"""Tickets of one workspace that may be in force: each is a row, and asking for one is no counted call."""
 
 threads = DatabaseThreads("tickets", 1)
 
 
 def issue(workspace: str) -> tuple[str, datetime]:
     """A fresh ticket for the `ws_…`, and until when it is good. Writes to the database: not on the event
-    loop.
+    loop. Problem `rate_limited` for a workspace that has its full number.
     """
     now = timezone.now()
     Ticket.objects.filter(expires_at__lte=now).delete()
+    if Ticket.objects.filter(workspace=workspace).count() >= AT_ONCE:
+        raise Problem(
+            "rate_limited",
+            f"{AT_ONCE} tickets wait to be used: use one, or wait until they have run out.",
+            headers={"retry-after": str(LIFETIME_S)},
+        )
     ticket, expires_at = secrets.token_urlsafe(32), now + timedelta(seconds=LIFETIME_S)
     Ticket.objects.create(sha256=_digest(ticket), workspace=workspace, expires_at=expires_at)
     return ticket, expires_at

@@ -11,12 +11,15 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from intramedial import disk
 from intramedial.identity.principal import TrialState
 from intramedial.problems import Problem
 from intramedial.turns import take_turns
 from intramedial.workspaces.models import RegisteredAgent, Trial, TrialAgent, Workspace
 
 HOUR = timedelta(hours=1)
+NEW_TRIALS = "new trials"
+# What a trial and all that is done with it may leave on the disk is bounded: see `provision.purge_trials`.
 
 
 @dataclass(frozen=True)
@@ -28,20 +31,23 @@ class State:
     agents: tuple[str, ...]
 
 
-def begin(did: str, address_hash: str) -> tuple[State, bool]:
-    """The trial of a key, and whether it is new. Nothing of one that exists is reset.
+def begin(did: str, address_hash: str, site_hash: str = "") -> tuple[State, bool]:
+    """The trial of a key, and whether it is new. Nothing of one that exists is reset. `site_hash`: of the
+    IPv6 /48 of the address, empty if there is none.
 
-    Problem: `trial_expired`, `forbidden` for a key that belongs elsewhere, `rate_limited` for an address with
-    too many new trials in the last hour.
+    Problem: `trial_expired`, `forbidden` for a key that belongs elsewhere, `rate_limited` after too many new
+    trials in the last hour, of the address, of its /48 or in all, `authority_unavailable` for a new one when
+    the disk is nearly full.
     """
     with transaction.atomic():
-        take_turns(f"trial {did}", f"address {address_hash}")
+        take_turns(f"trial {did}", NEW_TRIALS)
         trial = Trial.objects.select_related("workspace").filter(did=did).first()
         if trial is not None:
             return state(trial), False
         _check_unused(did)
+        disk.require_room("no trial begins")
         now = timezone.now()
-        _check_address(address_hash, now)
+        _check_room(address_hash, site_hash, now)
         trial = Trial.objects.create(
             did=did,
             workspace=Workspace.objects.create(name="Prueba"),
@@ -49,6 +55,7 @@ def begin(did: str, address_hash: str) -> tuple[State, bool]:
             created_at=now,
             expires_at=now + timedelta(days=settings.TRIAL_DAYS),
             address_hash=address_hash,
+            site_hash=site_hash,
         )
         return state(trial), True
 
@@ -101,14 +108,23 @@ def _check_unused(did: str) -> None:
         )
 
 
-def _check_address(address_hash: str, now: datetime) -> None:
-    recent = Trial.objects.filter(address_hash=address_hash, created_at__gt=now - HOUR)
-    if recent.count() < settings.TRIALS_PER_HOUR:
-        return
-    oldest = recent.order_by("-created_at")[settings.TRIALS_PER_HOUR - 1].created_at
-    seconds = max(1, int((oldest + HOUR - now).total_seconds()))
-    raise Problem(
-        "rate_limited",
-        f"An address may begin {settings.TRIALS_PER_HOUR} trials an hour.",
-        headers={"retry-after": str(seconds)},
+def _check_room(address_hash: str, site_hash: str, now: datetime) -> None:
+    """Problem `rate_limited` when no more trials may begin now."""
+    each, in_all = settings.TRIALS_PER_HOUR, settings.TRIALS_IN_ALL
+    recent = Trial.objects.filter(created_at__gt=now - HOUR)
+    of_address = recent.filter(address_hash=address_hash)
+    _check_limit(of_address, each, now, f"An address may begin {each} trials an hour.")
+    if site_hash:
+        of_site = recent.filter(site_hash=site_hash)
+        _check_limit(of_site, each, now, f"The addresses of one IPv6 /48 may begin {each} trials an hour.")
+    _check_limit(
+        recent, in_all, now, f"This service begins at most {in_all} trials an hour, for all who ask."
     )
+
+
+def _check_limit(recent: QuerySet[Trial], limit: int, now: datetime, words: str) -> None:
+    # The one that has to be an hour old before there is room; as many rows as the limit are looked at.
+    oldest = recent.order_by("-created_at").values_list("created_at", flat=True)[limit - 1 : limit]
+    for created_at in oldest:
+        seconds = max(1, int((created_at + HOUR - now).total_seconds()))
+        raise Problem("rate_limited", words, headers={"retry-after": str(seconds)})

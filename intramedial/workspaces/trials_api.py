@@ -11,7 +11,7 @@ from ninja import Router
 from pydantic import Field
 
 from intramedial import origins, schemas
-from intramedial.addresses import address_hash, client_address
+from intramedial.addresses import address_hash, client_address, site_hash
 from intramedial.calls import UNCOUNTED, Call, Credentials, Headers, Reply
 from intramedial.identity import auth
 from intramedial.identity.did import did_key_public
@@ -95,7 +95,8 @@ async def keys(request: Call, body: TrialKey) -> Reply:
     request.caller.require_actor(body.did)
     parts = request.parts
     address = client_address(parts.client, parts.headers.get("x-forwarded-for", ""), settings.TRUSTED_PROXIES)
-    state, new = await threads.run(partial(trials.begin, body.did, address_hash(address)))
+    begin = partial(trials.begin, body.did, address_hash(address), site_hash(address))
+    state, new = await threads.run(begin)
     return Reply(201 if new else 200, _json(_shape(state)), _left(state.trial))
 
 

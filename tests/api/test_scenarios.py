@@ -7,9 +7,10 @@ from itertools import pairwise
 import httpx
 import jwt
 import pytest
+from django.db import connections
 
 from coordination import authority, scenarios
-from intramedial.ledger.models import Entry
+from coordination.core.model import Mode
 from tests.api.client import COORDINATION, TRIAL, Caller, problem, rate_limit
 from tests.signing import Agent
 
@@ -80,20 +81,71 @@ async def test_it_counts_as_one_call_and_leaves_nothing_behind(trial, a_few):
     assert (picture["holders"], picture["queue"]) == ([], [])
 
 
-async def test_its_receipts_say_that_nobody_signed(trial, db, a_few):
-    lines = told(await trial.call("POST", STAMPEDE, {"resource": FILE}))
-    workspace = (await trial.call("GET", TRIAL)).json()["workspace"]
-    granted = sum(line.get("operation") == "lease" and line["answer"]["ok"] for line in lines)
+async def test_its_receipts_are_signed_and_say_that_nobody_signed_the_requests(trial, a_few):
+    begins, *asked, _ = told(await trial.call("POST", STAMPEDE, {"resource": FILE}))
+    published = jwt.PyJWKSet.from_dict((await trial.call("GET", "/.well-known/jwks.json")).json())
+    for line in asked:
+        receipt = line["answer"].pop("receipt")
+        claims = jwt.decode(receipt["jws"], published[receipt["kid"]], algorithms=["EdDSA"])
+        assert (claims["auth"], claims["jti"]) == ("scenario", receipt["id"])
+        assert claims["sub"] == begins["agents"][line["agent"] - 1]
+        assert claims["result"] == line["answer"]
 
-    def recorded() -> list[dict]:
-        leaves = Entry.objects.using("ledger").filter(workspace=workspace).values_list("leaf", flat=True)
-        return [jwt.decode(leaf, options={"verify_signature": False}) for leaf in leaves]
 
+ROWS = {
+    "leases": ("lease_agent", "lease_trust_move", "lease_outbox", "lease_lease", "lease_wait"),
+    "ledger": ("ledger_entry",),
+}
+
+
+def rows_of(workspace: str) -> dict[str, int]:
+    """What there is of the workspace in each table that a lease leaves something in."""
+    found = {}
+    for alias, tables in ROWS.items():
+        with connections[alias].cursor() as cursor:
+            for table in tables:
+                cursor.execute(f"SELECT count(*) FROM {table} WHERE workspace = %s", [workspace])
+                found[table] = cursor.fetchone()[0]
+    return found
+
+
+async def ledger_up_to_date(trial, db, workspace) -> dict[str, int]:
+    """The rows of the workspace once the ledger has a lease that the trial asks for now."""
+    before = await db(rows_of, workspace)
+    assert (await trial.lease("lock:own", trial.agent.did)).status_code == 200
     async with asyncio.timeout(20):
-        while len(claims := await db(recorded)) < 2 * granted:
+        while (found := await db(rows_of, workspace))["ledger_entry"] == before["ledger_entry"]:
             await asyncio.sleep(0.02)
-    assert {claim["auth"] for claim in claims} == {"scenario"}
-    assert {claim["sub"] for claim in claims} == set(lines[0]["agents"])
+    return found
+
+
+async def test_a_run_leaves_nothing_on_the_disk(trial, db, in_haste):
+    """One call of a stranger would else be a hundred entries in a ledger that is kept for good."""
+    workspace = (await trial.call("GET", TRIAL)).json()["workspace"]
+    for _ in range(2):
+        assert told(await trial.call("POST", STAMPEDE, {"resource": FILE}))[-1]["grants"] == 50
+    found = await ledger_up_to_date(trial, db, workspace)
+    assert (found["ledger_entry"], found["lease_agent"], found["lease_trust_move"]) == (1, 1, 0)
+    assert found["lease_outbox"] == 0
+    assert not authority.passing
+
+
+async def test_nor_does_a_run_whose_caller_goes_away(trial, db, monkeypatch):
+    """Every reader holds the file when it does; what is given back then is on no record either."""
+    monkeypatch.setattr(scenarios, "WORK_S", 30.0)
+    workspace = (await trial.call("GET", TRIAL)).json()["workspace"]
+    run = scenarios.Stampede(workspace, "file:report", Mode.SHARED, "sha-256=:x:")
+    lines = run.lines()
+    async for line in lines:
+        if line["type"] == "answer":
+            break
+    await lines.aclose()
+    async with asyncio.timeout(20):
+        while authority.passing:
+            await asyncio.sleep(0.02)
+    found = await ledger_up_to_date(trial, db, workspace)
+    assert (found["ledger_entry"], found["lease_agent"], found["lease_trust_move"]) == (1, 1, 0)
+    assert (await trial.wait("file:report")).json()["holders"] == []
 
 
 async def test_a_resource_that_another_keeps_ends_the_run_in_time(trial, monkeypatch):

@@ -1,0 +1,141 @@
+"""Nonces: what has run out goes by itself, all of it, and no key keeps more than its share."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from intramedial.identity import nonces, signers
+from intramedial.identity.auth import Door
+from intramedial.problems import Problem
+from intramedial.workspaces.models import Nonce, RegisteredAgent
+from tests.identity.conftest import START, lease, refusal
+from tests.server import ServerProcess
+from tests.signing import Agent
+
+
+def nonces_of_long_ago(many: int) -> None:
+    Nonce.objects.bulk_create(
+        (
+            Nonce(key_and_nonce=f"{time.time_ns()}-{number}", expires_at=datetime.fromtimestamp(1, UTC))
+            for number in range(many)
+        ),
+        batch_size=500,
+    )
+
+
+def left() -> int:
+    return Nonce.objects.filter(expires_at__lt=datetime.fromtimestamp(START, UTC)).count()
+
+
+def until(true: Callable[[], object], within_s: float = 20) -> None:
+    deadline = time.monotonic() + within_s
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_all_that_is_old_goes_without_a_request(clock, settings):
+    """However much it is: ten thousand rows took a hundred seconds once."""
+    nonces_of_long_ago(10_000)
+    door = Door(clock)
+    door.start()
+    try:
+        until(lambda: left() == 0, within_s=10)
+    finally:
+        door.close()
+
+
+def test_a_sweep_that_fails_is_tried_again(clock, monkeypatch, caplog):
+    def fail() -> int:
+        failed.append(1)
+        raise RuntimeError("planted")
+
+    failed: list[int] = []
+    monkeypatch.setattr(nonces, "SWEEP_EVERY_S", 0.01)
+    sweeper = nonces.Sweeper(fail)
+    sweeper.start()
+    until(lambda: len(failed) > 3)
+    sweeper.stop()
+    assert [record.message for record in caplog.records].count(
+        "old nonces cannot be deleted: RuntimeError: planted"
+    ) == 1
+
+
+def test_a_server_sweeps_by_itself(live_server_process: Callable[..., ServerProcess]) -> None:
+    """One that nobody signs a request to."""
+    server = live_server_process()
+    ago = datetime.now(UTC) - timedelta(hours=1)
+    url = server.env["DATABASE_URL"]
+    connected = psycopg.connect(url) if url else sqlite3.connect(server.data_dir / "default.sqlite3")
+    with closing(connected) as database:
+        insert = f"INSERT INTO workspaces_nonce (key_and_nonce, expires_at) VALUES ('old', '{ago:%F %T+00}')"
+        database.execute(insert)
+        database.commit()
+
+        def count() -> int:
+            database.rollback()
+            return database.execute("SELECT count(*) FROM workspaces_nonce").fetchone()[0]
+
+        assert count() == 1
+        until(lambda: count() == 0)
+
+
+# --- the share of a key
+
+
+async def test_a_key_may_sign_so_many_requests_a_minute(door, agent, trial, clock, db, settings):
+    settings.TRIAL_REQUESTS = 5
+    for _ in range(5):
+        await door.authenticate(lease(agent, clock), spend=False)
+    before = await db(Nonce.objects.count)
+    problem = await refusal(door.authenticate(lease(agent, clock), spend=False))
+    assert (problem.reason, problem.status) == ("rate_limited", 429)
+    assert 1 <= int(problem.headers["retry-after"]) <= 60
+    assert await db(Nonce.objects.count) == before
+    clock.now += int(problem.headers["retry-after"])
+    await door.authenticate(lease(agent, clock), spend=False)
+
+
+async def test_a_key_that_nobody_knows_has_a_share_too(door, agent, clock, settings):
+    settings.TRIAL_REQUESTS = 2
+    for _ in range(2):
+        await door.proven_key(lease(agent, clock))
+    assert (await refusal(door.proven_key(lease(agent, clock)))).reason == "rate_limited"
+    await door.proven_key(lease(Agent(), clock))
+
+
+async def test_a_registered_agent_has_another(door, agent, workspace, clock, db, settings):
+    settings.TRIAL_REQUESTS, settings.AGENT_REQUESTS = 1, 3
+    await db(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
+    for _ in range(3):
+        await door.authenticate(lease(agent, clock))
+    assert (await refusal(door.authenticate(lease(agent, clock)))).reason == "rate_limited"
+
+
+async def test_who_repeats_anothers_requests_uses_up_nothing(door, agent, trial, clock, settings):
+    settings.TRIAL_REQUESTS = 2
+    parts = lease(agent, clock)
+    await door.authenticate(parts)
+    for _ in range(5):
+        assert (await refusal(door.authenticate(parts))).reason == "replayed"
+    await door.authenticate(lease(agent, clock))
+
+
+def test_no_more_than_the_limit_is_counted_at_once():
+    """While the first are on their way, no more are let in."""
+    budget = nonces.Budget()
+    with budget.spend(b"key", 1, 0.0), pytest.raises(Problem), budget.spend(b"key", 1, 59.0):
+        pass
+    with budget.spend(b"key", 1, 60.0):
+        pass
+
+
+def test_a_step_is_bounded():
+    """No step holds SQLite's one writer for long."""
+    nonces_of_long_ago(2 * signers.SWEEP_ROWS)
+    assert signers.sweep_nonces(START) == signers.SWEEP_ROWS
