@@ -6,6 +6,7 @@ half a cycle would both pass.
 """
 
 import hashlib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -28,7 +29,12 @@ from . import (
     WriteRefused,
 )
 from . import postgres_sql as sql
-from .postgres_session import OPTIONS, SESSION, Answer, Session, Statement
+from .postgres_session import MISPREPARED, Answer, Session, Statement
+
+logger = logging.getLogger(__name__)
+
+STILL_MS = 1_500  # how long the holder of a lock has said nothing when its session is ended
+OUTBOX_IDLE_MS = 10_000
 
 
 def lock_number(text: str) -> int:
@@ -58,10 +64,9 @@ class PostgresEngine:
     shared = True
 
     def __init__(self, conninfo: Mapping[str, Any]) -> None:
-        """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password … How
-        patient a session is, it does not say: less so than the pages."""
-        options = f"{conninfo.get('options', '')} {OPTIONS}"
-        self._conninfo = {**conninfo, **SESSION, "options": options}
+        """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password … The
+        settings of a session are the engine's own; see `postgres_session`."""
+        self._conninfo = dict(conninfo)
         self._open: Session | None = None
         self._within = False  # a transaction, which is lost with its connection
         self._unsaid: list[Statement] = []  # its writes, which go with the commit
@@ -78,12 +83,24 @@ class PostgresEngine:
         self.statements += len(statements)
         return self._session().ask(*statements)
 
-    def _begin(self, statement: str, *more: Statement) -> list[Answer]:
-        """Begin a transaction; the answers to what is asked besides."""
+    def _begin(self, *statements: Statement) -> list[Answer]:
+        """Begin a transaction, by the first statement; the answers to the others."""
         session = self._session()
         self._within = True
-        self.statements += 1 + len(more)
-        return session.ask((statement, ()), *more)[1:]
+        self.statements += len(statements)
+        return session.ask(*statements)[1:]
+
+    def _end_still_holders(self, locks: Sequence[int]) -> int:
+        """End the sessions that hold one of these locks and whose client has said nothing for `STILL_MS`;
+        how many. A process that is frozen in the middle of a transaction would keep its workspaces from all
+        others, and PostgreSQL's own timers do not run in the middle of an exchange."""
+        ended = self._ask((sql.END_STILL_HOLDERS, [list(locks), STILL_MS]))[0].rows
+        if ended:
+            logger.warning(
+                "ended the transaction of a process that stands still and holds what others wait for",
+                extra={"backends": ", ".join(str(backend) for (backend,) in ended)},
+            )
+        return len(ended)
 
     def _all(self, query: str, params: Sequence[Any] = ()) -> list[Row]:
         with _faults():
@@ -91,14 +108,24 @@ class PostgresEngine:
 
     def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
+        asked: list[Statement] = [
+            ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", ()),
+            (sql.LOCKS, [locks]),
+            (sql.BEGUN, [horizon]),
+            (sql.OUTAGES, ()),
+            (sql.STAMPS, [list(workspaces)]),
+        ]
         with _faults():
-            _, begun, outages, stamps = self._begin(
-                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-                (sql.LOCKS, [locks]),
-                (sql.BEGUN, [horizon]),
-                (sql.OUTAGES, ()),
-                (sql.STAMPS, [list(workspaces)]),
-            )
+            try:
+                _, begun, outages, stamps = self._begin(*asked)
+            except MISPREPARED:
+                self.rollback()
+                _, begun, outages, stamps = self._begin(*asked)
+            except psycopg.errors.LockNotAvailable:
+                self.rollback()
+                if not self._end_still_holders(locks):
+                    raise
+                _, begun, outages, stamps = self._begin(*asked)
         [(clock, pulse, due, isolation, durable)] = begun.rows
         if isolation != "read committed" or durable == "off":
             raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
@@ -188,7 +215,7 @@ class PostgresEngine:
         try:
             with _faults():
                 clock, outages = self._begin(
-                    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                    ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ()),
                     (f"SELECT {sql.CLOCK}", ()),
                     (sql.OUTAGES, ()),
                 )
@@ -221,16 +248,27 @@ class PostgresEngine:
 
     @contextmanager
     def outbox(self, limit: int, kids: Sequence[str]) -> Iterator[list[Row]]:
-        """As `Engine.outbox`; by a lock of the transaction, which the server ends if this process hangs."""
+        """As `Engine.outbox`; by a lock of the transaction, which the server ends if this process hangs.
+
+        Behind a pooler the transaction ends before the block begins, for it would keep a server connection
+        from others while the ledger is slow. Then two processes may move the same receipts, which the ledger
+        takes once.
+        """
         query = (
             "SELECT receipt_id, workspace, kid, claims FROM lease_outbox WHERE kid = ANY(%s::text[])"
             " ORDER BY id LIMIT %s"
         )
         try:
             with _faults():
-                self._begin("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
-            mine = self._all("SELECT pg_try_advisory_xact_lock(%s)", [lock_number("outbox")])[0][0]
-            yield self._all(query, [list(kids), limit]) if mine else []
+                _, lock = self._begin(
+                    ("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", ()),
+                    (sql.IDLE_IN_TRANSACTION, [str(OUTBOX_IDLE_MS)]),
+                    ("SELECT pg_try_advisory_xact_lock(%s)", [lock_number("outbox")]),
+                )
+            rows = self._all(query, [list(kids), limit]) if lock.rows[0][0] else []
+            if self._session().pooled:
+                self.rollback()
+            yield rows
         finally:
             self.rollback()
 
