@@ -29,7 +29,7 @@ from . import (
     WriteRefused,
 )
 from . import postgres_sql as sql
-from .postgres_session import MISPREPARED, Answer, Session, Statement
+from .postgres_session import MISPREPARED, NAME, Answer, Session, Statement
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class PostgresEngine:
         """End the sessions that hold one of these locks and whose client has said nothing for `STILL_MS`;
         how many. A process that is frozen in the middle of a transaction would keep its workspaces from all
         others, and PostgreSQL's own timers do not run in the middle of an exchange."""
-        ended = self._ask((sql.END_STILL_HOLDERS, [list(locks), STILL_MS]))[0].rows
+        ended = self._ask((sql.END_STILL_HOLDERS, [list(locks), NAME, STILL_MS]))[0].rows
         if ended:
             logger.warning(
                 "ended the transaction of a process that stands still and holds what others wait for",

@@ -17,10 +17,11 @@ from psycopg.errors import error_from_result
 from intramedial.postgresql import sessions
 
 # A server that hangs must become an error in time: a caller is told within seconds that there is no lease.
+NAME = "intramedial-authority"
 SESSION = {
     "client_encoding": "UTF8",
     "connect_timeout": "3",
-    "application_name": "intramedial-authority",
+    "application_name": NAME,
     "tcp_user_timeout": "5000",
     "keepalives_idle": "5",
 }

@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from coordination.core.messages import Granted
 from coordination.engines import StorageFault
-from coordination.engines.postgres import PostgresEngine
+from coordination.engines.postgres import PostgresEngine, lock_number
 from tests.server import ROOT
 from tests.services import PgBouncer, Postgres
 from tests.store.doors import Door, PostgresDatabase, until
@@ -134,6 +134,16 @@ async def test_others_go_on_wherever_it_stopped(
         with pytest.raises(StorageFault):
             engine.commit("frozen", 1)
         engine.rollback()
+
+
+async def test_a_session_that_is_no_authoritys_is_not_ended(
+    door: Door, postgres_database: PostgresDatabase
+) -> None:
+    with psycopg.connect(postgres_database.url, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [lock_number("ws_1")])
+        [heard] = await door.together(door.acquire("did:b"))
+        assert type(heard).__name__ == "Unavailable"
+        assert other.execute("SELECT 1").fetchall() == [(1,)]
 
 
 async def test_a_lock_that_nobody_waits_for_is_let_go_too(
