@@ -6,10 +6,8 @@ half a cycle would both pass.
 """
 
 import hashlib
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import orjson
 import psycopg
@@ -29,9 +27,8 @@ from . import (
     WriteRefused,
 )
 from . import postgres_sql as sql
-from .postgres_session import MISPREPARED, NAME, Answer, Session, Statement
-
-logger = logging.getLogger(__name__)
+from .postgres_connection import PostgresConnection, faults
+from .postgres_session import MISPREPARED, Statement
 
 STILL_MS = 1_500  # how long the holder of a lock has said nothing when its session is ended
 OUTBOX_IDLE_MS = 10_000
@@ -48,63 +45,10 @@ def document(rows: Sequence[Row]) -> str:
     return orjson.dumps(rows, default=bytes.decode).decode()
 
 
-@contextmanager
-def _faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
-    try:
-        yield
-    except (psycopg.IntegrityError, psycopg.DataError) as error:
-        raise WriteRefused(f"{type(error).__name__}: {error}") from error
-    except psycopg.Error as error:
-        raise fault(f"{type(error).__name__}: {error}") from error
-
-
-class PostgresEngine:
+class PostgresEngine(PostgresConnection):
     """See `Engine`. Connects when first needed and again after a lost connection."""
 
     shared = True
-
-    def __init__(self, conninfo: Mapping[str, Any]) -> None:
-        """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password … The
-        settings of a session are the engine's own; see `postgres_session`."""
-        self._conninfo = dict(conninfo)
-        self._open: Session | None = None
-        self._within = False  # a transaction, which is lost with its connection
-        self._unsaid: list[Statement] = []  # its writes, which go with the commit
-        self.statements = 0
-
-    def _session(self) -> Session:
-        if self._open is None or self._open.closed:
-            if self._within:
-                raise psycopg.OperationalError("the connection was lost within a transaction")
-            self._open = Session(self._conninfo)
-        return self._open
-
-    def _ask(self, *statements: Statement) -> list[Answer]:
-        self.statements += len(statements)
-        return self._session().ask(*statements)
-
-    def _begin(self, *statements: Statement) -> list[Answer]:
-        """Begin a transaction, by the first statement; the answers to the others."""
-        session = self._session()
-        self._within = True
-        self.statements += len(statements)
-        return session.ask(*statements)[1:]
-
-    def _end_still_holders(self, locks: Sequence[int]) -> int:
-        """End the sessions that hold one of these locks and whose client has said nothing for `STILL_MS`;
-        how many. A process that is frozen in the middle of a transaction would keep its workspaces from all
-        others, and PostgreSQL's own timers do not run in the middle of an exchange."""
-        ended = self._ask((sql.END_STILL_HOLDERS, [list(locks), NAME, STILL_MS]))[0].rows
-        if ended:
-            logger.warning(
-                "ended the transaction of a process that stands still and holds what others wait for",
-                extra={"backends": ", ".join(str(backend) for (backend,) in ended)},
-            )
-        return len(ended)
-
-    def _all(self, query: str, params: Sequence[Any] = ()) -> list[Row]:
-        with _faults():
-            return self._ask((query, params))[0].rows
 
     def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
@@ -115,7 +59,7 @@ class PostgresEngine:
             (sql.OUTAGES, ()),
             (sql.STAMPS, [list(workspaces)]),
         ]
-        with _faults():
+        with faults():
             try:
                 _, begun, outages, stamps = self._begin(*asked)
             except MISPREPARED:
@@ -123,7 +67,7 @@ class PostgresEngine:
                 _, begun, outages, stamps = self._begin(*asked)
             except psycopg.errors.LockNotAvailable:
                 self.rollback()
-                if not self._end_still_holders(locks):
+                if not self._end_still_holders(locks, STILL_MS):
                     raise
                 _, begun, outages, stamps = self._begin(*asked)
         [(clock, pulse, due, isolation, durable)] = begun.rows
@@ -155,7 +99,7 @@ class PostgresEngine:
 
     def _named(self, statements: Mapping[str, Statement]) -> dict[str, list[Row]]:
         """The rows of each, by its name."""
-        with _faults():
+        with faults():
             answers = self._ask(*statements.values()) if statements else []
         return {name: answer.rows for name, answer in zip(statements, answers, strict=True)}
 
@@ -174,7 +118,7 @@ class PostgresEngine:
                 self._unsaid.append((sql.WRITE[name], [document(rows), *guard]))
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
-        with _faults():
+        with faults():
             _, pulses, outages = self._ask(
                 ("SELECT pg_advisory_xact_lock(%s)", [lock_number("outage")]),
                 ("SELECT max(at) FROM lease_pulse", ()),
@@ -192,7 +136,7 @@ class PostgresEngine:
         statements, self._unsaid = self._unsaid, []
         if process is not None:
             statements.append((sql.PULSE, [process, now]))
-        with _faults(InDoubt):
+        with faults(InDoubt):
             try:
                 *_, done = self._ask(*statements, ("COMMIT", ()))
             except psycopg.errors.DivisionByZero as error:
@@ -201,19 +145,10 @@ class PostgresEngine:
                 raise StorageFault(f"the commit became a {done.tag}")
         self._within = False
 
-    def rollback(self) -> None:
-        self._within = False
-        self._unsaid = []
-        try:
-            if self._open is not None and not self._open.closed and not self._open.idle:
-                self._ask(("ROLLBACK", ()))
-        except psycopg.Error:
-            self.close()
-
     @contextmanager
     def reading(self) -> Iterator[Begun]:
         try:
-            with _faults():
+            with faults():
                 clock, outages = self._begin(
                     ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ()),
                     (f"SELECT {sql.CLOCK}", ()),
@@ -222,9 +157,6 @@ class PostgresEngine:
             yield Begun(clock.rows[0][0], None, outages.rows)
         finally:
             self.rollback()
-
-    def _names(self, query: str, *params: Any) -> list[str]:
-        return [name for (name,) in self._all(query, params)]
 
     def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
         return self._names(sql.ACTIVE_NAMES, *((workspace, after, limit) * 3), limit)
@@ -259,7 +191,7 @@ class PostgresEngine:
             " ORDER BY id LIMIT %s"
         )
         try:
-            with _faults():
+            with faults():
                 _, lock = self._begin(
                     ("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", ()),
                     (sql.IDLE_IN_TRANSACTION, [str(OUTBOX_IDLE_MS)]),
@@ -304,7 +236,7 @@ class PostgresEngine:
     def forget_tenant(self, workspace: str, limit: int) -> int:
         if self._all(sql.BUSY, [workspace, workspace])[0][0]:
             return 0
-        with _faults():
+        with faults():
             self._ask((sql.STAMP, [new_stamp(), workspace]))
             gone = sum(
                 a.count for a in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
@@ -312,7 +244,7 @@ class PostgresEngine:
             return gone or self._ask((sql.FORGET_FLOOR, [workspace]))[0].count
 
     def forget_history(self, before: int, limit: int) -> int:
-        with _faults():
+        with faults():
             _, moves = self._ask(
                 ("DELETE FROM lease_outage WHERE until < %s", [before]),
                 (
@@ -325,12 +257,3 @@ class PostgresEngine:
 
     def forget_pulses(self, older_ms: int) -> None:
         self._all("DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s", [older_ms])
-
-    def close(self) -> None:
-        if self._open is not None:
-            try:
-                self._open.close()
-            except psycopg.Error:
-                return  # it was lost already
-            finally:
-                self._open = None

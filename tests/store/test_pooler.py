@@ -104,7 +104,7 @@ def test_nothing_stays_set_on_a_connection_of_the_pool(pooled: PostgresDatabase)
     def settings() -> set[Any]:
         with psycopg.connect(pooled.url, autocommit=True, prepare_threshold=None) as other:
             shown = "SELECT pg_backend_pid(), current_setting('enable_seqscan'), current_setting('jit')"
-            return {other.execute(shown).fetchone()[1:] for _ in range(10)}  # type: ignore[index]
+            return {other.execute(shown).fetchall()[0][1:] for _ in range(10)}
 
     before = settings()
     with closing(PostgresEngine(conninfo_to_dict(pooled.url))) as engine:
