@@ -126,22 +126,25 @@ class Supervisor:
         """Serve until told to stop; returns the exit code."""
         for told in (signal.SIGTERM, signal.SIGINT):
             signal.signal(told, self._stop)
-        code = 0
+        try:
+            return self._watch()
+        finally:
+            self._end_all()
+
+    def _watch(self) -> int:
         looked_at = time.monotonic()
         while not self._stopping:
             for slot in self._slots:
                 self._look_after(slot)
             if self._hopeless():
                 logger.critical("no server process can be started, and none serves: the server ends")
-                code = 1
-                break
+                return 1
             ready = self._selector.select(TICK_S)
             looked_at, before = time.monotonic(), looked_at
             self._now += min(looked_at - before, 1.0)
             for key, _ in ready:
                 self._listen(key.data)
-        self._end_all()
-        return code
+        return 0
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
         self._stopping = True
@@ -256,7 +259,7 @@ class Line:
         """Report that it serves."""
         self._report(READY)
 
-    async def beat(self) -> None:
+    def beat(self) -> None:
         """Report that its event loop runs; called about once a second."""
         self._report(BEAT)
 

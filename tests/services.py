@@ -148,6 +148,13 @@ class Postgres:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
+def pgbouncer_version(program: str) -> tuple[int, int]:
+    """The version of an installed PgBouncer, as (1, 21)."""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    major, minor, *_ = said.split()[1].split(".")
+    return int(major), int("".join(digit for digit in minor if digit.isdigit()))
+
+
 class PgBouncer:
     """A private PgBouncer in transaction mode before a cluster, on a random port of 127.0.0.1.
 
@@ -182,6 +189,8 @@ class PgBouncer:
         program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
         if program is None:
             raise ServiceError("`pgbouncer` is not installed: apt-get install pgbouncer")
+        if pgbouncer_version(program) < (1, 21):
+            self.options.pop("max_prepared_statements", None)  # as with 0: it knows of none
         settings = "".join(f"{name} = {value}\n" for name, value in self.options.items())
         file = self.directory / "pgbouncer.ini"
         file.write_text(f"[databases]\n{self._target}\n[pgbouncer]\n{settings}")

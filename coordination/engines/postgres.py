@@ -118,12 +118,18 @@ class PostgresEngine(PostgresConnection):
                 self._unsaid.append((sql.WRITE[name], [document(rows), *guard]))
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
+        lock = lock_number("outage")
         with faults():
-            _, pulses, outages = self._ask(
-                ("SELECT pg_advisory_xact_lock(%s)", [lock_number("outage")]),
-                ("SELECT max(at) FROM lease_pulse", ()),
-                ("SELECT since, until FROM lease_outage ORDER BY since DESC LIMIT 1", ()),
-            )
+            try:
+                _, pulses, outages = self._ask(
+                    ("SELECT pg_advisory_xact_lock(%s)", [lock]),
+                    ("SELECT max(at) FROM lease_pulse", ()),
+                    ("SELECT since, until FROM lease_outage ORDER BY since DESC LIMIT 1", ()),
+                )
+            except psycopg.errors.LockNotAvailable:
+                self.rollback()
+                self._end_still_holders([lock], STILL_MS)  # for the next attempt
+                raise
             pulse = pulses.rows[0][0]
             if outages.rows and outages.rows[0][0] >= since:
                 return outages.rows[0]

@@ -34,7 +34,7 @@ def announce():
 sys.exit(supervisor.Supervisor(command, 2, listener, announce).run())
 """
 WORKER = """
-import asyncio, os, pathlib, signal, socket, sys, time
+import os, pathlib, signal, socket, sys, time
 from intramedial.supervisor import Line
 directory, line = pathlib.Path(sys.argv[1]), Line(sys.argv[2].removeprefix("--worker="))
 line.follow()
@@ -52,7 +52,7 @@ listener = socket.socket(fileno=line.listener)
 listener.settimeout(0.1)
 line.ready()
 while not stopping:
-    asyncio.run(line.beat())
+    line.beat()
     try:
         connection, _ = listener.accept()
     except TimeoutError:

@@ -23,8 +23,9 @@ from tests.store.doors import Door, PostgresDatabase
 
 # Refuses the start-up options of a session, or drops them: both are usual.
 KINDS: dict[str, dict[str, object]] = {
-    "refusing options": {},
-    "dropping options": {"ignore_startup_parameters": "options"},
+    "refusing options": {"max_prepared_statements": 0},
+    "dropping options": {"max_prepared_statements": 0, "ignore_startup_parameters": "options"},
+    "knowing prepared statements": {"max_prepared_statements": 50},
 }
 POOL = 2
 

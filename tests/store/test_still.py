@@ -136,6 +136,26 @@ async def test_others_go_on_wherever_it_stopped(
         engine.rollback()
 
 
+def test_an_outage_is_noticed_though_another_stands_still_while_noticing_it(
+    postgres_database: PostgresDatabase,
+) -> None:
+    conninfo = conninfo_to_dict(postgres_database.url)
+    with closing(PostgresEngine(conninfo)) as frozen, closing(PostgresEngine(conninfo)) as engine:
+        frozen.begin(["ws_2"])
+        frozen.outage(0, 10, 1)
+        engine.begin(["ws_1"])
+        with pytest.raises(StorageFault):
+            engine.outage(0, 20, 1)
+        began = monotonic()
+        engine.begin(["ws_1"])
+        assert engine.outage(0, 20, 1) == (0, 20)
+        engine.commit("at work", 20)
+        assert monotonic() - began < 1
+        with pytest.raises(StorageFault):
+            frozen.commit("frozen", 10)
+        frozen.rollback()
+
+
 async def test_a_session_that_is_no_authoritys_is_not_ended(
     door: Door, postgres_database: PostgresDatabase
 ) -> None:

@@ -81,16 +81,25 @@ def announcement(as_json: bool) -> str:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which says when it serves."""
+    """uvicorn's server, which reports when it serves, and about once a second that its event loop runs."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, announce: Callable[[], None], beat: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._announce = announce
+        self._beat = beat
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then announce."""
         await super().startup(sockets)
         self._announce()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second. By its count and not by a clock, which may be set back."""
+        if counter % 10 == 0:
+            self._beat()
+        return await super().on_tick(counter)
 
 
 def run(listener: socket.socket, announce: Callable[[], None], line: Line | None = None) -> None:
@@ -111,10 +120,8 @@ def run(listener: socket.socket, announce: Callable[[], None], line: Line | None
         # What a proxy says of an address is believed from trusted ones only, and judged elsewhere.
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S,
-        callback_notify=line.beat if line else None,
-        timeout_notify=1,
     )
-    server = _Server(config, announce)
+    server = _Server(config, announce, line.beat if line else lambda: None)
     for told in (signal.SIGTERM, signal.SIGINT):
         # For the moment until uvicorn has its own handlers. It puts these back at its end and raises the
         # signals again, which then change nothing: a stop that was asked for is no fault.
