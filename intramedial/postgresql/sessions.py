@@ -8,6 +8,7 @@ opened the session then sets what it needs within each transaction.
 """
 
 import logging
+import select
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -56,6 +57,7 @@ _MARK = "intramedial.direct"
 # How PgBouncer refuses: `unsupported startup parameter: options`, or `… in options: …` since 1.20.
 _REFUSED = "unsupported startup parameter"
 _TRANSACTION_TIMEOUT_SINCE = 170_000
+ANSWER_S = 8.0  # for what is asked while a session is opened
 
 _pooled: dict[Address, bool] = {}
 
@@ -81,11 +83,15 @@ def opened(
             if _REFUSED not in str(error):
                 raise
         else:
-            if address in _pooled or _run(session, f"SELECT current_setting('{_MARK}', true)") == b"yes":
-                _pooled[address] = False
-                if session.info.server_version >= _TRANSACTION_TIMEOUT_SINCE:
-                    _run(session, f"SET transaction_timeout = {transaction_timeout_ms}")
-                return session, False
+            try:
+                if address in _pooled or _has_options(session):
+                    _pooled[address] = False
+                    if session.info.server_version >= _TRANSACTION_TIMEOUT_SINCE:
+                        _run(session, f"SET transaction_timeout = {transaction_timeout_ms}")
+                    return session, False
+            except BaseException:
+                session.close()
+                raise
             session.close()
         note_pooled(conninfo)
     return open_session(given), True
@@ -115,8 +121,16 @@ def as_statement(pins: Mapping[str, str]) -> str:
 
 def set_for_client(session: "psycopg.Connection[Any]", *names: str) -> None:
     """Set these pins for the session. Only for settings that poolers keep for each client by themselves."""
-    for name in names:
-        _run(session, f"SET {name} TO '{PINS[name]}'")
+    try:
+        for name in names:
+            _run(session, f"SET {name} TO '{PINS[name]}'")
+    except BaseException:
+        session.close()
+        raise
+
+
+def _has_options(session: "psycopg.Connection[Any]") -> bool:
+    return _run(session, f"SELECT current_setting('{_MARK}', true)") == b"yes"
 
 
 def _address(conninfo: Mapping[str, Any]) -> Address:
@@ -124,8 +138,22 @@ def _address(conninfo: Mapping[str, Any]) -> Address:
 
 
 def _run(session: "psycopg.Connection[Any]", statement: str) -> bytes | None:
-    """The first value, by libpq itself: psycopg would begin a transaction."""
-    result = session.pgconn.exec_(statement.encode())
-    if result.status not in (psycopg.pq.ExecStatus.TUPLES_OK, psycopg.pq.ExecStatus.COMMAND_OK):
-        raise psycopg.OperationalError(result.error_message.decode("utf-8", "replace"))
-    return result.get_value(0, 0) if result.ntuples else None
+    """The first value, by libpq itself: psycopg would begin a transaction, and wait for ever."""
+    pg = session.pgconn
+    pg.send_query(statement.encode())
+    poll = select.poll()
+    poll.register(pg.socket, select.POLLIN)
+    value = None
+    while True:
+        while pg.is_busy():
+            if not poll.poll(ANSWER_S * 1000):
+                session.close()
+                raise psycopg.OperationalError(f"the server said nothing for {ANSWER_S:g} s")
+            pg.consume_input()
+        result = pg.get_result()
+        if result is None:
+            return value
+        if result.status not in (psycopg.pq.ExecStatus.TUPLES_OK, psycopg.pq.ExecStatus.COMMAND_OK):
+            raise psycopg.OperationalError(result.error_message.decode("utf-8", "replace").strip())
+        if result.ntuples:
+            value = result.get_value(0, 0)
