@@ -48,8 +48,10 @@ def sqlite_database(path: Path) -> dict[str, Any]:
 def postgres_database(parsed: dict[str, Any]) -> dict[str, Any]:
     """Django's description of one PostgreSQL database, from `parsers.postgres_url`."""
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "intramedial.postgresql",
         **parsed,
+        # A cursor that outlives its transaction needs a session of its own, which no pooler gives.
+        "DISABLE_SERVER_SIDE_CURSORS": True,
         # Under ASGI a kept connection belongs to a thread that may never come back to it.
         "CONN_MAX_AGE": 0,
         "ATOMIC_REQUESTS": False,

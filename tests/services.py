@@ -1,4 +1,4 @@
-"""Private PostgreSQL and Redis servers, started from the installed programs and stopped again."""
+"""Private PostgreSQL, PgBouncer and Redis servers, started from the installed programs and stopped again."""
 
 import contextlib
 import os
@@ -145,6 +145,83 @@ class Postgres:
     def remove(self) -> None:
         """Stop the server and delete the cluster."""
         self.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def pgbouncer_version(program: str) -> tuple[int, int]:
+    """The version of an installed PgBouncer, as (1, 21)."""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    major, minor, *_ = said.split()[1].split(".")
+    return int(major), int("".join(digit for digit in minor if digit.isdigit()))
+
+
+class PgBouncer:
+    """A private PgBouncer in transaction mode before a cluster, on a random port of 127.0.0.1.
+
+    `options` are settings of its configuration file, besides or instead of these.
+    """
+
+    def __init__(self, cluster: Postgres, **options: object) -> None:
+        self.port = free_port()
+        self.directory = Path(tempfile.mkdtemp(prefix="intramedial-pgbouncer-", dir="/tmp"))
+        self.options: dict[str, object] = {
+            "listen_addr": "127.0.0.1",
+            "listen_port": self.port,
+            "unix_socket_dir": "",
+            "auth_type": "any",
+            "pool_mode": "transaction",
+            "default_pool_size": 2,
+            "max_client_conn": 200,
+            "query_wait_timeout": 10,
+            "logfile": self.directory / "log",
+            "admin_users": "admin",
+            **options,
+        }
+        self._target = f"* = host=127.0.0.1 port={cluster.port} user=postgres"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def url(self, database: str) -> str:
+        """The address of one of the cluster's databases, by way of the pool."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> "PgBouncer":
+        """Start it and wait until it answers."""
+        program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
+        if program is None:
+            raise ServiceError("`pgbouncer` is not installed: apt-get install pgbouncer")
+        if pgbouncer_version(program) < (1, 21):
+            self.options.pop("max_prepared_statements", None)  # as with 0: it knows of none
+        settings = "".join(f"{name} = {value}\n" for name, value in self.options.items())
+        file = self.directory / "pgbouncer.ini"
+        file.write_text(f"[databases]\n{self._target}\n[pgbouncer]\n{settings}")
+        if os.geteuid() == 0:
+            user = _unprivileged_user()
+            for path in (self.directory, file):
+                os.chown(path, user.pw_uid, user.pw_gid)
+        self.process = subprocess.Popen(
+            [*unprivileged(), program, "--quiet", file],
+            cwd="/",
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + START_S
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return self
+            except OSError as error:
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    log = self.directory / "log"
+                    said = log.read_text()[-2000:] if log.exists() else ""
+                    raise ServiceError(f"pgbouncer does not start: {error}\n{said}") from None
+                time.sleep(0.02)
+
+    def remove(self) -> None:
+        """Stop it and delete its directory."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(START_S)
+            self.process = None
         shutil.rmtree(self.directory, ignore_errors=True)
 
 

@@ -8,7 +8,6 @@ half a cycle would both pass.
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import psycopg
 
@@ -27,7 +26,11 @@ from . import (
     WriteRefused,
 )
 from . import postgres_sql as sql
-from .postgres_session import OPTIONS, SESSION, Answer, Session, Statement
+from .postgres_connection import PostgresConnection, faults
+from .postgres_session import MISPREPARED, Statement
+
+STILL_MS = 1_500  # how long the holder of a lock has said nothing when its session is ended
+OUTBOX_IDLE_MS = 10_000
 
 
 def lock_number(text: str) -> int:
@@ -36,63 +39,31 @@ def lock_number(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-@contextmanager
-def _faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
-    try:
-        yield
-    except (psycopg.IntegrityError, psycopg.DataError) as error:
-        raise WriteRefused(f"{type(error).__name__}: {error}") from error
-    except psycopg.Error as error:
-        raise fault(f"{type(error).__name__}: {error}") from error
-
-
-class PostgresEngine:
+class PostgresEngine(PostgresConnection):
     """See `Engine`. Connects when first needed and again after a lost connection."""
 
     shared = True
 
-    def __init__(self, conninfo: Mapping[str, Any]) -> None:
-        """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password … How
-        patient a session is, it does not say: less so than the pages."""
-        options = f"{conninfo.get('options', '')} {OPTIONS}"
-        self._conninfo = {**conninfo, **SESSION, "options": options}
-        self._open: Session | None = None
-        self._within = False  # a transaction, which is lost with its connection
-        self._unsaid: list[Statement] = []  # its writes, which go with the commit
-        self.statements = 0
-
-    def _session(self) -> Session:
-        if self._open is None or self._open.closed:
-            if self._within:
-                raise psycopg.OperationalError("the connection was lost within a transaction")
-            self._open = Session(self._conninfo)
-        return self._open
-
-    def _ask(self, *statements: Statement) -> list[Answer]:
-        self.statements += len(statements)
-        return self._session().ask(*statements)
-
-    def _begin(self, statement: str, *more: Statement) -> list[Answer]:
-        """Begin a transaction; the answers to what is asked besides."""
-        session = self._session()
-        self._within = True
-        self.statements += 1 + len(more)
-        return session.ask((statement, ()), *more)[1:]
-
-    def _all(self, query: str, params: Sequence[Any] = ()) -> list[Row]:
-        with _faults():
-            return self._ask((query, params))[0].rows
-
     def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
-        with _faults():
-            _, begun, outages, stamps = self._begin(
-                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-                (sql.LOCKS, [locks]),
-                (sql.BEGUN, [horizon]),
-                (sql.OUTAGES, ()),
-                (sql.STAMPS, [list(workspaces)]),
-            )
+        asked: list[Statement] = [
+            ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", ()),
+            (sql.LOCKS, [locks]),
+            (sql.BEGUN, [horizon]),
+            (sql.OUTAGES, ()),
+            (sql.STAMPS, [list(workspaces)]),
+        ]
+        with faults():
+            try:
+                _, begun, outages, stamps = self._begin(*asked)
+            except MISPREPARED:
+                self.rollback()
+                _, begun, outages, stamps = self._begin(*asked)
+            except psycopg.errors.LockNotAvailable:
+                self.rollback()
+                if not self._end_still_holders(locks, STILL_MS):
+                    raise
+                _, begun, outages, stamps = self._begin(*asked)
         [(clock, pulse, due, isolation, durable)] = begun.rows
         if isolation != "read committed" or durable == "off":
             raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
@@ -122,7 +93,7 @@ class PostgresEngine:
 
     def _named(self, statements: Mapping[str, Statement]) -> dict[str, list[Row]]:
         """The rows of each, by its name."""
-        with _faults():
+        with faults():
             answers = self._ask(*statements.values()) if statements else []
         return {name: answer.rows for name, answer in zip(statements, answers, strict=True)}
 
@@ -141,12 +112,18 @@ class PostgresEngine:
                 self._unsaid.append((sql.WRITE[name], [sql.document(rows), *guard]))
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
-        with _faults():
-            _, pulses, outages = self._ask(
-                ("SELECT pg_advisory_xact_lock(%s)", [lock_number("outage")]),
-                ("SELECT max(at) FROM lease_pulse", ()),
-                ("SELECT since, until FROM lease_outage ORDER BY since DESC LIMIT 1", ()),
-            )
+        lock = lock_number("outage")
+        with faults():
+            try:
+                _, pulses, outages = self._ask(
+                    ("SELECT pg_advisory_xact_lock(%s)", [lock]),
+                    ("SELECT max(at) FROM lease_pulse", ()),
+                    ("SELECT since, until FROM lease_outage ORDER BY since DESC LIMIT 1", ()),
+                )
+            except psycopg.errors.LockNotAvailable:
+                self.rollback()
+                self._end_still_holders([lock], STILL_MS)  # for the next attempt
+                raise
             pulse = pulses.rows[0][0]
             if outages.rows and outages.rows[0][0] >= since:
                 return outages.rows[0]
@@ -159,7 +136,7 @@ class PostgresEngine:
         statements, self._unsaid = self._unsaid, []
         if process is not None:
             statements.append((sql.PULSE, [process, now]))
-        with _faults(InDoubt):
+        with faults(InDoubt):
             try:
                 *_, done = self._ask(*statements, ("COMMIT", ()))
             except psycopg.errors.DivisionByZero as error:
@@ -168,30 +145,18 @@ class PostgresEngine:
                 raise StorageFault(f"the commit became a {done.tag}")
         self._within = False
 
-    def rollback(self) -> None:
-        self._within = False
-        self._unsaid = []
-        try:
-            if self._open is not None and not self._open.closed and not self._open.idle:
-                self._ask(("ROLLBACK", ()))
-        except psycopg.Error:
-            self.close()
-
     @contextmanager
     def reading(self) -> Iterator[Begun]:
         try:
-            with _faults():
+            with faults():
                 clock, outages = self._begin(
-                    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                    ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ()),
                     (f"SELECT {sql.CLOCK}", ()),
                     (sql.OUTAGES, ()),
                 )
             yield Begun(clock.rows[0][0], None, outages.rows)
         finally:
             self.rollback()
-
-    def _names(self, query: str, *params: Any) -> list[str]:
-        return [name for (name,) in self._all(query, params)]
 
     def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
         return self._names(sql.ACTIVE_NAMES, *((workspace, after, limit) * 3), limit)
@@ -215,16 +180,27 @@ class PostgresEngine:
 
     @contextmanager
     def outbox(self, limit: int, kids: Sequence[str]) -> Iterator[list[Row]]:
-        """As `Engine.outbox`; by a lock of the transaction, which the server ends if this process hangs."""
+        """As `Engine.outbox`; by a lock of the transaction, which the server ends if this process hangs.
+
+        Behind a pooler the transaction ends before the block begins, for it would keep a server connection
+        from others while the ledger is slow. Then two processes may move the same receipts, which the ledger
+        takes once.
+        """
         query = (
             "SELECT receipt_id, workspace, kid, claims FROM lease_outbox WHERE kid = ANY(%s::text[])"
             " ORDER BY id LIMIT %s"
         )
         try:
-            with _faults():
-                self._begin("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
-            mine = self._all("SELECT pg_try_advisory_xact_lock(%s)", [lock_number("outbox")])[0][0]
-            yield self._all(query, [list(kids), limit]) if mine else []
+            with faults():
+                _, lock = self._begin(
+                    ("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY", ()),
+                    (sql.IDLE_IN_TRANSACTION, [str(OUTBOX_IDLE_MS)]),
+                    ("SELECT pg_try_advisory_xact_lock(%s)", [lock_number("outbox")]),
+                )
+            rows = self._all(query, [list(kids), limit]) if lock.rows[0][0] else []
+            if self._session().pooled:
+                self.rollback()
+            yield rows
         finally:
             self.rollback()
 
@@ -264,7 +240,7 @@ class PostgresEngine:
     def forget_tenant(self, workspace: str, limit: int) -> int:
         if self._all(sql.BUSY, [workspace, workspace])[0][0]:
             return 0
-        with _faults():
+        with faults():
             self._ask((sql.STAMP, [new_stamp(), workspace]))
             gone = sum(
                 a.count for a in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
@@ -272,7 +248,7 @@ class PostgresEngine:
             return gone or self._ask((sql.FORGET_FLOOR, [workspace]))[0].count
 
     def forget_history(self, before: int, limit: int) -> int:
-        with _faults():
+        with faults():
             _, moves = self._ask(
                 ("DELETE FROM lease_outage WHERE until < %s", [before]),
                 (
@@ -285,12 +261,3 @@ class PostgresEngine:
 
     def forget_pulses(self, older_ms: int) -> None:
         self._all("DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s", [older_ms])
-
-    def close(self) -> None:
-        if self._open is not None:
-            try:
-                self._open.close()
-            except psycopg.Error:
-                return  # it was lost already
-            finally:
-                self._open = None

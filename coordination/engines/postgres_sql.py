@@ -69,7 +69,24 @@ _AGENT = {"score": "int", "releases": "bigint", "expiries": "bigint", "moved_by"
 _AGENT_KEY = {"workspace": "text", "did": "text"}
 
 CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+IDLE_IN_TRANSACTION = "SELECT set_config('idle_in_transaction_session_timeout', %s, true)"
 LOCKS = "SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
+# The server waits for the client of such a session, whether between two exchanges, in the middle of one, or
+# to be rid of an answer. `state_change` is the instant of the last thing that the server did for it. A lock
+# is shown as the two halves of its number. Only an authority's sessions are ended; a pooler may add to their
+# name. MATERIALIZED: no session is ended before all conditions have been looked at.
+END_STILL_HOLDERS = """
+WITH still AS MATERIALIZED (
+  SELECT DISTINCT a.pid FROM unnest(%s::bigint[]) AS k
+    JOIN pg_locks AS l ON l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+     AND l.classid = ((k >> 32) & 4294967295)::oid AND l.objid = (k & 4294967295)::oid
+     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    JOIN pg_stat_activity AS a ON a.pid = l.pid
+   WHERE a.usename = current_user AND starts_with(a.application_name, %s) AND a.wait_event_type = 'Client'
+     AND a.state_change < clock_timestamp() - %s * interval '1 millisecond'
+)
+SELECT pid FROM still WHERE pg_terminate_backend(pid)
+"""
 # Not the first of all that will be due: in the index, all that was renewed or released would be before it.
 BEGUN = (
     f"WITH now AS MATERIALIZED (SELECT {CLOCK} AS at)"

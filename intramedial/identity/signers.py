@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from django.conf import settings
 from django.db import IntegrityError, router, transaction
 from django.db.models import F
 

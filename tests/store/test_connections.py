@@ -14,6 +14,7 @@ from coordination.asks import Unavailable
 from coordination.core.messages import Granted
 from coordination.engines import StorageFault
 from coordination.engines.postgres import PostgresEngine
+from intramedial.postgresql import sessions
 from tests.services import Postgres
 from tests.store.doors import Door, PostgresDatabase
 from tests.store.proxy import HANG, LOSE_ANSWERS, LOSE_REQUESTS, PASS, Proxy
@@ -106,6 +107,21 @@ async def test_a_server_process_that_stands_still_becomes_an_error(
         assert isinstance(await door.acquire("did:a"), Granted)
     finally:
         os.kill(backend, signal.SIGCONT)
+
+
+def test_a_server_that_falls_silent_while_a_session_is_opened_becomes_an_error(
+    postgres_database: PostgresDatabase, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("intramedial.postgresql.sessions.ANSWER_S", 0.3)
+    conninfo = {**conninfo_to_dict(postgres_database.url), "port": proxy.port}
+
+    def open_session(options: str) -> "psycopg.Connection[Any]":
+        session = psycopg.connect(**{**conninfo, "options": options})
+        proxy.mode = HANG
+        return session
+
+    with pytest.raises(psycopg.OperationalError, match="said nothing"):
+        sessions.opened(open_session, conninfo, sessions.PINS)
 
 
 def test_no_statement_of_a_transaction_runs_on_another_connection(engine: PostgresEngine) -> None:

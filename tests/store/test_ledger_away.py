@@ -12,6 +12,7 @@ import pytest
 from django.core.management.base import CommandError
 from django.db import OperationalError, connections
 
+from intramedial import migrated
 from intramedial.management.commands import serve
 from tests.server import ServerProcess
 from tests.services import Postgres
@@ -82,11 +83,11 @@ def test_the_server_starts_without_its_ledger(monkeypatch: pytest.MonkeyPatch) -
 
         return executor
 
-    real = serve.MigrationExecutor
+    real = migrated.MigrationExecutor
     monkeypatch.setattr("intramedial.databases.distinct_aliases", lambda: ["default", "leases", "ledger"])
-    monkeypatch.setattr(serve, "MigrationExecutor", away("ledger"))
+    monkeypatch.setattr(migrated, "MigrationExecutor", away("ledger"))
     serve.check_migrated()
-    monkeypatch.setattr(serve, "MigrationExecutor", away("leases"))
+    monkeypatch.setattr(migrated, "MigrationExecutor", away("leases"))
     with pytest.raises(CommandError, match="leases"):
         serve.check_migrated()
     connections.close_all()

@@ -13,7 +13,9 @@ from coordination.core.messages import Deadlock, Granted, Held, Released, Withdr
 from coordination.core.model import Mode
 from coordination.engines import Engine
 from coordination.engines.postgres import PostgresEngine
+from coordination.engines.postgres_session import PINNED
 from coordination.engines.sqlite import SqliteEngine
+from intramedial.postgresql import sessions
 from tests.store.conftest import TABLES
 from tests.store.doors import START, Database, Door, PostgresDatabase, SqliteDatabase, Time
 
@@ -207,7 +209,8 @@ def postgres_faults(
 ) -> list[str]:
     """What is wrong with the plans. `between`: done when they are made, before they are looked at."""
     faults = []
-    with psycopg.connect(**engine._conninfo, autocommit=True) as connection:
+    options = sessions.as_options(PINNED)
+    with psycopg.connect(**engine._conninfo, options=options, autocommit=True) as connection:
         for number, query in enumerate(statements):
             planned(connection, f"told_{number}", query, statements[query])
         between()

@@ -3,11 +3,12 @@
 import secrets
 from typing import Any
 
+from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import CommandParser
-from django.db import transaction
+from django.core.management.base import CommandError, CommandParser
+from django.db import DatabaseError, transaction
 
-from intramedial import databases
+from intramedial import databases, migrated, private_files
 from intramedial.accounts import beta
 from intramedial.accounts.models import BetaPassword, User
 from intramedial.management.base import Result, ResultCommand
@@ -33,9 +34,26 @@ class Command(ResultCommand):
 
     def run(self, options: dict[str, Any]) -> Result:
         """What was made: adminEmail, adminPassword, betaPassword, workspace, apiKey; {} when nothing was."""
-        for alias in databases.distinct_aliases():
+        with private_files.created_private():
+            for alias in databases.distinct_aliases():
+                self._migrate(alias)
+            signing.current()
+        private_files.tighten(settings.DATA_DIR)
+        try:
+            return self._make_first(options)
+        except DatabaseError as error:
+            raise CommandError(f"The database 'default' failed: {error}") from error
+
+    def _migrate(self, alias: str) -> None:
+        try:
+            migrated.check(alias, complete=False)
             call_command("migrate", database=alias, interactive=False, verbosity=0)
-        signing.current()
+        except migrated.NotUsable as fault:
+            raise CommandError(str(fault)) from fault
+        except DatabaseError as error:
+            raise CommandError(f"The database {alias!r} could not be migrated: {error}") from error
+
+    def _make_first(self, options: dict[str, Any]) -> Result:
         made: Result = {}
         # All or nothing: a run that breaks off leaves no secret made that was never shown.
         with transaction.atomic():

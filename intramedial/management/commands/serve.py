@@ -1,20 +1,22 @@
 """`serve`: the server, uvicorn on `intramedial.asgi`."""
 
-import contextlib
 import json
 import logging
+import signal
 import socket
+import sys
+from argparse import SUPPRESS
 from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError, connections
-from django.db.migrations.executor import MigrationExecutor
-from uvicorn.supervisors import Multiprocess
 
-from intramedial import databases
+from intramedial import databases, logs, migrated, private_files
+from intramedial.supervisor import Line, Supervisor
 
 logger = logging.getLogger(__name__)
 
@@ -23,49 +25,90 @@ GRACE_S = 10  # for answers under way when the server is told to stop
 
 
 class Command(BaseCommand):
-    """Serves until it is told to stop, and ends what is under way before it does."""
+    """Serves until it is told to stop, and ends what is under way before it does.
+
+    The exit code is 0 after SIGTERM or SIGINT, and another one after any fault.
+    """
 
     help = "Serve the API, the live sockets and the pages."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add `--json`."""
+        """Add `--json`, and `--worker` for the supervisor's own use."""
         parser.add_argument("--json", action="store_true", help="say where it serves as one JSON object")
+        parser.add_argument("--worker", default="", help=SUPPRESS)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check what can be checked before the start, bind, serve."""
+        for told in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(told, _end)
+        with private_files.created_private():
+            if options["worker"]:
+                run_worker(Line(options["worker"]))
+            else:
+                self._serve(options["json"])
+
+    def _serve(self, as_json: bool) -> None:
         check_processes()
+        private_files.tighten(settings.DATA_DIR)
         check_migrated()
         listener = bind(settings.HOST, settings.PORT)
-        address = f"http://{settings.HOST}:{settings.PORT}"
 
         def announce() -> None:
-            said = json.dumps({"url": address}) if options["json"] else f"Serving {address}"
-            self.stdout.write(said)
+            self.stdout.write(announcement(as_json))
             self.stdout.flush()
 
-        with contextlib.suppress(KeyboardInterrupt):
-            run(listener, announce)
+        if settings.WEB_PROCESSES > 1:
+            command = [sys.executable, str(Path(settings.BASE_DIR, "manage.py")), "serve"]
+            sys.exit(Supervisor(command, settings.WEB_PROCESSES, listener, announce).run())
+        run(listener, announce)
+
+
+def _end(signum: int, frame: FrameType | None) -> None:
+    """Told to stop before there is anything to stop."""
+    sys.exit(0)
+
+
+def announcement(as_json: bool) -> str:
+    """Where it serves: one JSON object, or a line like the log's."""
+    address = f"http://{settings.HOST}:{settings.PORT}"
+    if as_json:
+        return json.dumps({"url": address})
+    said = logger.makeRecord(
+        logger.name, logging.INFO, "", 0, f"Serving {address}", (), None, extra={"url": address}
+    )
+    return logs.JsonFormatter().format(said)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which says when it serves."""
+    """uvicorn's server, which reports when it serves, and about once a second that its event loop runs."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, announce: Callable[[], None], beat: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._announce = announce
+        self._beat = beat
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then announce."""
         await super().startup(sockets)
         self._announce()
 
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second. By its count and not by a clock, which may be set back."""
+        if counter % 10 == 0:
+            self._beat()
+        return await super().on_tick(counter)
 
-def run(listener: socket.socket, announce: Callable[[], None]) -> None:
-    """Serve on `listener` until told to stop."""
+
+def run(listener: socket.socket, announce: Callable[[], None], line: Line | None = None) -> None:
+    """Serve on `listener` until told to stop. `line`: to the supervisor, in one of several processes.
+
+    Raises SystemExit with uvicorn's code (3) when the application cannot start.
+    """
     config = uvicorn.Config(
         "intramedial.asgi:application",
-        workers=settings.WEB_PROCESSES,
         loop="uvloop",
         http="intramedial.one_write:Protocol",
         ws="intramedial.sockets:SocketProtocol",
@@ -78,11 +121,22 @@ def run(listener: socket.socket, announce: Callable[[], None]) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S,
     )
-    if settings.WEB_PROCESSES > 1:
-        announce()
-        Multiprocess(config, sockets=[listener]).run()
-    else:
-        _Server(config, announce).run(sockets=[listener])
+    server = _Server(config, announce, line.beat if line else lambda: None)
+    for told in (signal.SIGTERM, signal.SIGINT):
+        # For the moment until uvicorn has its own handlers. It puts these back at its end and raises the
+        # signals again, which then change nothing: a stop that was asked for is no fault.
+        signal.signal(told, server.handle_exit)
+    server.run(sockets=[listener])
+    if not server.should_exit:
+        raise CommandError("The server ended though nothing told it to.")
+
+
+def run_worker(line: Line) -> None:
+    """Serve as one of several processes, on the supervisor's socket, until told to stop or left alone."""
+    line.follow()
+    listener = socket.socket(fileno=line.listener)
+    listener.setblocking(False)
+    run(listener, line.ready, line)
 
 
 def check_processes() -> None:
@@ -99,24 +153,17 @@ def check_processes() -> None:
 
 
 def check_migrated() -> None:
-    """CommandError when a database cannot be reached or lacks a migration. A ledger of its own that is away
-    is only told of: no lease depends on it, at the start neither."""
+    """CommandError when a database cannot be used. A ledger of its own that does not answer is only logged:
+    no lease depends on it, at the start neither."""
     for alias in databases.distinct_aliases():
-        connection = connections[alias]
         try:
-            executor = MigrationExecutor(connection)
-            plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-        except DatabaseError as error:
-            if alias == "ledger":
-                logger.error("the ledger cannot be reached; leases are served without it: %s", error)
-                continue
-            raise CommandError(f"The database {alias!r} cannot be reached: {error}") from None
-        finally:
-            connection.close()
-        if plan:
-            raise CommandError(
-                f"The database {alias!r} is not set up. Run `make run`, or `manage.py bootstrap`."
-            )
+            migrated.check(alias)
+        except migrated.NotReachable as fault:
+            if alias != "ledger":
+                raise CommandError(str(fault)) from None
+            logger.error("the ledger cannot be reached; leases are served without it: %s", fault)
+        except migrated.NotUsable as fault:
+            raise CommandError(str(fault)) from None
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -1,0 +1,64 @@
+"""Keeps the data directory private: keys, secrets and databases are for the user that runs the server."""
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+DIRECTORY, FILE = 0o700, 0o600
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+# The files that are ours; whatever else an operator keeps there is left alone.
+PATTERNS = ("*.sqlite3*", "secret_key*", "keys/*", "keys/.draft-*")
+
+
+@contextmanager
+def created_private() -> Iterator[None]:
+    """Files that are made in the block are for this user only."""
+    before = os.umask(OTHERS)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def tighten(data_dir: Path) -> None:
+    """Take the group's and the others' permissions from the data directory and the files in it that are
+    ours; log what was open, and what cannot be closed."""
+    for directory in (data_dir, data_dir / "keys"):
+        if directory.is_dir():
+            _tighten(directory, DIRECTORY)
+    for pattern in PATTERNS:
+        for file in sorted(data_dir.glob(pattern)):
+            if file.is_file():
+                _tighten(file, FILE)
+
+
+def _tighten(path: Path, wanted: int) -> None:
+    try:
+        found = path.stat()
+    except OSError:
+        return  # it is gone: a draft, or the log of a database that was closed
+    mode = stat.S_IMODE(found.st_mode)
+    if not mode & OTHERS:
+        return
+    if mode & stat.S_ISVTX:
+        logger.warning("%s is a directory shared by all users: keep the data in one of its own", path)
+        return
+    try:
+        path.chmod(mode & wanted)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        logger.warning(
+            "%s has the mode %04o, so other users may read it, and that cannot be changed from here"
+            " (%s; its owner is the user %d). Run: chmod %o %s",
+            *(path, mode, error.strerror, found.st_uid, wanted, path),
+        )
+    else:
+        logger.warning(
+            "%s had the mode %04o, so other users could read it: it is %04o now", path, mode, mode & wanted
+        )

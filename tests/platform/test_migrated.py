@@ -1,0 +1,57 @@
+"""A database of a newer version is not served, nor migrated further."""
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
+
+from intramedial import databases, migrated
+from intramedial.management.commands import serve
+
+
+@pytest.fixture(params=[("coordination", "0099_from_the_future"), ("an_app_to_come", "0001_initial")])
+def newer(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A migration that another version applied, in each database."""
+    app, name = request.param
+    recorders = [MigrationRecorder(connections[alias]) for alias in databases.distinct_aliases()]
+    for recorder in recorders:
+        recorder.record_applied(app, name)
+    yield f"{app}.{name}"
+    for recorder in recorders:
+        recorder.record_unapplied(app, name)
+
+
+def test_a_database_of_this_version_is_served(migrated_databases: Any) -> None:
+    for alias in databases.distinct_aliases():
+        migrated.check(alias)
+    serve.check_migrated()
+
+
+def test_a_newer_one_is_refused_by_name_and_with_what_to_do(newer: str) -> None:
+    for alias in databases.distinct_aliases():
+        with pytest.raises(migrated.NotUsable, match=f"does not know its migrations {newer}") as refused:
+            migrated.check(alias)
+        assert "Start the version that made them" in str(refused.value)
+    with pytest.raises(CommandError, match=newer):
+        serve.check_migrated()
+
+
+def test_bootstrap_leaves_a_newer_one_alone(newer: str) -> None:
+    out = io.StringIO()
+    with pytest.raises(CommandError, match=newer):
+        call_command("bootstrap", "--json", stdout=out)
+    assert out.getvalue() == ""
+
+
+def test_one_that_lacks_a_migration_is_refused(migrated_databases: Any) -> None:
+    recorder = MigrationRecorder(connections["leases"])
+    recorder.record_unapplied("coordination", "0003_due_in_workspace")
+    try:
+        with pytest.raises(migrated.NotUsable, match=r"`manage\.py bootstrap`"):
+            migrated.check("leases")
+    finally:
+        recorder.record_applied("coordination", "0003_due_in_workspace")

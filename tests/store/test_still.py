@@ -1,0 +1,199 @@
+"""A process that stands still in the middle of a transaction holds up others for seconds, not for ever.
+
+What holds the lock is a session of PostgreSQL whose client is frozen (SIGSTOP) or cut off without a word. The
+session waits for that client at one of three points: between two exchanges, in the middle of one, or while it
+writes an answer. PostgreSQL's own timers end only the first kind.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from time import monotonic
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from coordination.core.messages import Granted
+from coordination.engines import StorageFault
+from coordination.engines.postgres import PostgresEngine, lock_number
+from tests.server import ROOT
+from tests.services import PgBouncer, Postgres
+from tests.store.doors import Door, PostgresDatabase, until
+
+WITHIN_S = 4.0
+HOLDER = """
+import os, sys
+from coordination.engines import StorageFault
+from coordination.engines.postgres import PostgresEngine
+from psycopg.conninfo import conninfo_to_dict
+engine = PostgresEngine(conninfo_to_dict(sys.argv[1]))
+engine.begin(["ws_1"])
+engine.write({"agent_insert": [(500, 0, 0, None, "ws_1", "did:frozen")]})
+print("held", flush=True)
+sys.stdin.readline()
+try:
+    engine.commit("frozen", 1)
+    print("committed", flush=True)
+except StorageFault as fault:
+    print(type(fault).__name__, flush=True)
+engine.rollback()
+engine.begin(["ws_1"])
+engine.rollback()
+print("works again", flush=True)
+"""
+
+
+@pytest.fixture
+def door(postgres_database: PostgresDatabase, real_time: None) -> Iterator[Door]:
+    door = Door(postgres_database.engine())
+    yield door
+    door.stop()
+
+
+@pytest.fixture(params=["direct", "pooled"])
+def url(
+    request: pytest.FixtureRequest, postgres_cluster: Postgres, postgres_database: PostgresDatabase
+) -> Iterator[str]:
+    """The database's address, for the process that will be frozen."""
+    if request.param == "direct":
+        yield postgres_database.url
+        return
+    pool = PgBouncer(postgres_cluster).start()
+    try:
+        yield pool.url(conninfo_to_dict(postgres_database.url)["dbname"])
+    finally:
+        pool.remove()
+
+
+async def test_others_go_on_while_a_process_is_frozen_and_it_learns_that_its_transaction_ended(
+    door: Door, postgres_database: PostgresDatabase, url: str
+) -> None:
+    frozen = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, url],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert frozen.stdin is not None
+    assert frozen.stdout is not None
+    try:
+        assert frozen.stdout.readline() == "held\n"
+        os.kill(frozen.pid, signal.SIGSTOP)
+        began = monotonic()
+        assert isinstance(await door.acquire("did:b"), Granted)
+        took_s = monotonic() - began
+        print(f"waited {took_s:.2f} s for a frozen process")
+        assert took_s < WITHIN_S
+        began = monotonic()
+        assert isinstance(await door.acquire("did:c", "lock:c"), Granted)
+        assert monotonic() - began < 1
+        os.kill(frozen.pid, signal.SIGCONT)
+        frozen.stdin.write("\n")
+        frozen.stdin.flush()
+        assert frozen.stdout.readline() == "InDoubt\n"
+        assert frozen.stdout.readline() == "works again\n"
+    finally:
+        frozen.kill()
+        frozen.communicate()
+    assert postgres_database.rows("SELECT did FROM lease_agent ORDER BY did") == [("did:b",), ("did:c",)]
+
+
+def _in_the_middle_of_an_exchange(engine: PostgresEngine) -> None:
+    """As when the end of a large exchange was never sent: the server has begun with it."""
+    pg = engine._session()._pg
+    pg.send_query_params(b"SELECT 1", [])
+    pg.send_flush_request()
+    while pg.flush():
+        pass
+
+
+def _with_an_answer_that_is_not_read(engine: PostgresEngine) -> None:
+    pg = engine._session()._pg
+    pg.send_query_params(b"SELECT repeat('x', 1000000) FROM generate_series(1, 100)", [])
+    pg.pipeline_sync()
+    while pg.flush():
+        pass
+
+
+@pytest.mark.parametrize("stops", [_in_the_middle_of_an_exchange, _with_an_answer_that_is_not_read])
+async def test_others_go_on_wherever_it_stopped(
+    door: Door, postgres_database: PostgresDatabase, stops: Any
+) -> None:
+    with closing(PostgresEngine(conninfo_to_dict(postgres_database.url))) as engine:
+        engine.begin(["ws_1"])
+        stops(engine)
+        began = monotonic()
+        assert isinstance(await door.acquire("did:b"), Granted)
+        assert monotonic() - began < WITHIN_S
+        with pytest.raises(StorageFault):
+            engine.commit("frozen", 1)
+        engine.rollback()
+
+
+def test_an_outage_is_noticed_though_another_stands_still_while_noticing_it(
+    postgres_database: PostgresDatabase,
+) -> None:
+    conninfo = conninfo_to_dict(postgres_database.url)
+    with closing(PostgresEngine(conninfo)) as frozen, closing(PostgresEngine(conninfo)) as engine:
+        frozen.begin(["ws_2"])
+        frozen.outage(0, 10, 1)
+        engine.begin(["ws_1"])
+        with pytest.raises(StorageFault):
+            engine.outage(0, 20, 1)
+        began = monotonic()
+        engine.begin(["ws_1"])
+        assert engine.outage(0, 20, 1) == (0, 20)
+        engine.commit("at work", 20)
+        assert monotonic() - began < 1
+        with pytest.raises(StorageFault):
+            frozen.commit("frozen", 10)
+        frozen.rollback()
+
+
+async def test_a_session_that_is_no_authoritys_is_not_ended(
+    door: Door, postgres_database: PostgresDatabase
+) -> None:
+    with psycopg.connect(postgres_database.url, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [lock_number("ws_1")])
+        [heard] = await door.together(door.acquire("did:b"))
+        assert type(heard).__name__ == "Unavailable"
+        assert other.execute("SELECT 1").fetchall() == [(1,)]
+
+
+async def test_a_lock_that_nobody_waits_for_is_let_go_too(
+    postgres_database: PostgresDatabase, real_time: None
+) -> None:
+    engine = PostgresEngine(conninfo_to_dict(postgres_database.url))
+    with closing(engine), psycopg.connect(postgres_database.url, autocommit=True) as watch:
+        engine.begin(["ws_1"])
+        held = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND database ="
+        held += " (SELECT oid FROM pg_database WHERE datname = current_database())"
+        assert watch.execute(held).fetchall()
+        began = monotonic()
+        await until(lambda: not watch.execute(held).fetchall(), WITHIN_S)
+        print(f"let go after {monotonic() - began:.2f} s")
+        engine.rollback()
+
+
+async def test_a_holder_that_is_at_work_is_not_ended(door: Door, postgres_database: PostgresDatabase) -> None:
+    """It has the lock for long, but its server is busy for it: whoever waits is refused instead."""
+    engine = PostgresEngine(conninfo_to_dict(postgres_database.url))
+    with closing(engine):
+        engine.begin(["ws_1"])
+        pg = engine._session()._pg
+        pg.send_query_params(b"SELECT pg_sleep(4)", [])
+        pg.pipeline_sync()
+        while pg.flush():
+            pass
+        began = monotonic()
+        [heard] = await door.together(door.acquire("did:b"))
+        assert type(heard).__name__ == "Unavailable"
+        assert monotonic() - began < WITHIN_S
+        assert engine._session()._results()  # it was answered
+        engine.commit("at work", 1)
