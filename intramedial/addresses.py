@@ -28,12 +28,26 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
     return "" if address is None else str(address)
 
 
+def counted_as(peer: str, trusted: Sequence[Network]) -> str | None:
+    """What the connections of `peer` are counted as: its address, of IPv6 its /64. None for a trusted proxy,
+    which has connections for many, and for what is no address (a Unix socket)."""
+    parsed = _parse(peer)
+    if parsed is None or any(parsed in network for network in trusted):
+        return None
+    return _group(parsed)
+
+
 def address_hash(address: str) -> str:
     """A keyed hash of an address (of IPv6: of its /64): says whether two are the same, and nothing else."""
     parsed = _parse(address)
-    if isinstance(parsed, ipaddress.IPv6Address):
-        address = str(ipaddress.ip_network((parsed, IPV6_PREFIX), strict=False))
+    address = address if parsed is None else _group(parsed)
     return salted_hmac("intramedial.address", address, algorithm="sha256").hexdigest()
+
+
+def _group(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, IPV6_PREFIX), strict=False))
+    return str(address)
 
 
 def _parse(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -33,6 +33,7 @@ from intramedial.serving import (
     serve,
     unforeseen,
 )
+from intramedial.whole import KNOWN
 
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:
@@ -50,7 +51,7 @@ async def _answer(scope: Message, receive: Receive) -> Reply:
         call = await read_call(scope, receive)
         if route.credentials is None:
             return await route.run(call)
-        return await _run_for_caller(route, call)
+        return await _run_for_caller(scope, route, call)
     except Problem as problem:
         return problem_reply(problem)
     except ClientGone:
@@ -59,9 +60,10 @@ async def _answer(scope: Message, receive: Receive) -> Reply:
         return problem_reply(unforeseen(error))
 
 
-async def _run_for_caller(route: routes.Route, call: Call) -> Reply:
+async def _run_for_caller(scope: Message, route: routes.Route, call: Call) -> Reply:
     assert route.credentials is not None
     principal = call.principal = await route.credentials(call.parts)
+    scope[KNOWN] = True
     try:
         if call.parts.method not in ("GET", "HEAD"):
             principal.require_write()

@@ -31,6 +31,7 @@ from intramedial.serving import (
     unforeseen,
 )
 from intramedial.strict_json import MalformedJson, parse
+from intramedial.whole import KNOWN
 
 PATHS = {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": True}
 """What is served here, and whether its tools are listed by names without dots."""
@@ -71,6 +72,7 @@ async def _admitted(scope: Message, receive: Receive) -> Call:
         raise _only_post()
     call = await read_call(scope, receive)
     call.principal = await _caller(call.parts)
+    scope[KNOWN] = True
     _require_json_rpc(call.parts.body)
     return call
 

@@ -17,6 +17,7 @@ from django.utils.decorators import sync_only_middleware
 from django.utils.translation import gettext
 
 from intramedial.accounts import beta
+from intramedial.whole import KNOWN
 
 CHECKED = "beta_checked"
 """Under what a session keeps when its beta password was looked at last, in seconds since 1970."""
@@ -30,6 +31,7 @@ def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     def hold(request: HttpRequest) -> HttpResponse:
         if settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session:
             _look(request)
+            getattr(request, "scope", {})[KNOWN] = True
         return get_response(request)
 
     return hold

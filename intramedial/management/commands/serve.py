@@ -15,6 +15,7 @@ from django.db.migrations.executor import MigrationExecutor
 from uvicorn.supervisors import Multiprocess
 
 from intramedial import databases
+from intramedial.listener import raise_descriptor_limit
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ class Command(BaseCommand):
         """Check what can be checked before the start, bind, serve."""
         check_processes()
         check_migrated()
+        raise_descriptor_limit()
         listener = bind(settings.HOST, settings.PORT)
         address = f"http://{settings.HOST}:{settings.PORT}"
 
@@ -67,7 +69,7 @@ def run(listener: socket.socket, announce: Callable[[], None]) -> None:
         "intramedial.asgi:application",
         workers=settings.WEB_PROCESSES,
         loop="uvloop",
-        http="intramedial.one_write:Protocol",
+        http="intramedial.one_write:connection",
         ws="intramedial.sockets:SocketProtocol",
         ws_max_size=settings.SOCKET_FRAME,
         lifespan="on",
