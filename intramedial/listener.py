@@ -39,10 +39,12 @@ SWEEP_S = 1.0
 READ_FIRST_S = 0.02
 """From a sweep until what is due expires: the event loop reads in between."""
 
-RESERVED_DESCRIPTORS = 64
+RESERVED_DESCRIPTORS = 96
 """Descriptors that no connection gets: databases, their logs and locks, files that are being served."""
+LAST_DESCRIPTORS = 24
+"""When one of the last is given to a connection, something else takes more than was reserved."""
 
-LINGERING = RESERVED_DESCRIPTORS // 2
+LINGERING = 32
 """Refused connections that may wait at once for their clients to read why."""
 
 HANDSHAKE_BURST, HANDSHAKES_PER_S = 40, 4
@@ -102,7 +104,8 @@ class Listener:
         self.tick = 0  # sweeps so far
         self.log = RateLimitedLog()
         self.large_bodies = 0  # bytes of large bodies that wait until they are whole
-        self._last_descriptor = descriptors - RESERVED_DESCRIPTORS
+        self._descriptors = max(8, descriptors - RESERVED_DESCRIPTORS)  # that connections may have
+        self._last = descriptors - LAST_DESCRIPTORS
         self._members: dict[Member, None] = {}  # all
         self._counted: dict[Member, str | None] = {}  # those that count, and the address they count for
         self._fresh: dict[Member, None] = {}  # those whose first request has not begun, the oldest first
@@ -178,7 +181,7 @@ class Listener:
             kind, setting, own = "connections of one address", "INTRAMEDIAL_ADDRESS_CONNECTIONS", address
         elif len(self._counted) >= self.limits.connections:
             kind, setting, own = "connections", "INTRAMEDIAL_CONNECTIONS", None
-        elif descriptor > self._last_descriptor:
+        elif len(self._members) >= self._descriptors or descriptor > self._last:
             kind, setting, own = "descriptors", "the limit of open files (ulimit -n)", None
         else:
             return True

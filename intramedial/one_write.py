@@ -26,7 +26,7 @@ from intramedial import addresses, refusals, upgrades
 from intramedial.bounded import BODY, GONE, OWED, REFUSED, WAITING, Bounded
 from intramedial.problems import Problem
 from intramedial.refusals import refusal
-from intramedial.transports import HELD, Flow, InParts, OneWrite
+from intramedial.transports import HELD, Flow, InParts, OneWrite, Stuck
 from intramedial.whole import KNOWN, WHOLE, Whole, lines
 
 __all__ = ["HELD", "WHOLE", "OneWrite", "Protocol", "connection"]
@@ -47,7 +47,6 @@ class Protocol(Bounded):
     used = known = False
     _rest = b""  # what came while an answer was owed
     _dropped = 0  # bytes that came after a refusal
-    _unsent = _stuck = 0  # bytes of answers not yet taken by the client, and how often it took none
     _ending = False  # the server ends: what is arriving is the last request that is answered
 
     @property
@@ -61,6 +60,7 @@ class Protocol(Bounded):
         """See asyncio.Protocol. Refuse the connection when there are too many."""
         super().connection_made(OneWrite(transport, self.loop))
         self.flow = Flow(self.transport)
+        self._stuck = Stuck(self.limits.look_s, self.limits.unread_s)
         self.due = self.listener.tick + self.limits.head_s + 1
         peer = self.client[0] if self.client else ""
         socket = transport.get_extra_info("socket")
@@ -79,7 +79,7 @@ class Protocol(Bounded):
     def resume_writing(self) -> None:
         """See asyncio.Protocol. Go on with the next request, if it waited for the client to read."""
         super().resume_writing()
-        self._stuck = 0
+        self._stuck.moves()
         if self.state == OWED and self.cycle.response_complete and not self.transport.is_closing():
             self._go_on()
 
@@ -194,6 +194,8 @@ class Protocol(Bounded):
         self.transport.write_eof()
         self.flow.full = False
         self.flow.resume_reading()
+        if isinstance(reader := self.transport.get_protocol(), InParts):
+            reader.drop()
         self.listener.log.refused(problem, identifier)
         self.listener.linger(self)
 
@@ -202,20 +204,13 @@ class Protocol(Bounded):
         if self.state == REFUSED:
             self.transport.abort()
         elif self.state == OWED or self.transport.get_write_buffer_size():
-            self._look_at_unread()
+            if self._stuck.for_too_long(self.transport):
+                self.transport.abort()
+            self.due = self.listener.tick + self.limits.look_s
         elif self.state == BODY or self._partial:
             self.refuse(refusal(408, "The request did not arrive in time."))
         else:
             self.transport.close()
-
-    def _look_at_unread(self) -> None:
-        """Abort when the client took nothing of an answer for as long as it may."""
-        unsent = self.transport.get_write_buffer_size()
-        self._stuck = self._stuck + 1 if unsent and unsent >= self._unsent else 0
-        self._unsent = unsent
-        if self._stuck * self.limits.look_s >= self.limits.unread_s:
-            self.transport.abort()
-        self.due = self.listener.tick + self.limits.look_s
 
     def evict(self) -> None:
         """Close it at once, for another connection."""

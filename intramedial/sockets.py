@@ -18,6 +18,7 @@ from websockets.protocol import State
 
 from intramedial.listener import listener_of
 from intramedial.shared_text import SHARED, WINDOW_BITS
+from intramedial.transports import Stuck
 
 ADMITTED = "intramedial.admitted"
 """An ASGI extension and its message: the application sends `{"type": ADMITTED}` once the client is let in."""
@@ -55,7 +56,6 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     _cut: asyncio.TimerHandle | None = None
     _rest = b""  # what came while nothing was read
     _tokens, _as_of = FRAMES_AT_ONCE, 0  # as of that sweep
-    _unsent = _stuck = 0
 
     def __init__(self, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
         super().__init__(config, server_state, app_state, _loop)
@@ -63,6 +63,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self.close_timeout = CLOSE_S
         self.listener = listener_of(server_state, self.loop)
         self.limits = self.listener.limits
+        self._stuck = Stuck(self.limits.look_s, self.limits.unread_s)
         self._as_of = self.listener.tick
         self.due = self._as_of + self.limits.head_s + 1
 
@@ -179,7 +180,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     def resume_writing(self) -> None:
         """See asyncio.Protocol."""
         super().resume_writing()
-        self._stuck = 0
+        self._stuck.moves()
         self._read_on()
 
     # --- the application -----------------------------------------------------------------------------------
@@ -244,10 +245,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         if not self._admitted:
             self.transport.abort()
             return
-        unsent = self.transport.get_write_buffer_size()
-        self._stuck = self._stuck + 1 if unsent and unsent >= self._unsent else 0
-        self._unsent = unsent
-        if self._stuck * self.limits.look_s >= self.limits.unread_s:
+        if self._stuck.for_too_long(self.transport):
             self.transport.abort()
         self.due = self.listener.tick + self.limits.look_s
 

@@ -5,12 +5,19 @@ the client twice. The event loop reads up to 256 KiB at once, which may then hav
 """
 
 import asyncio
+import contextlib
+import fcntl
+import struct
+import termios
 from typing import Any
 
 from uvicorn.protocols.http.flow_control import FlowControl
 
 PART = 4096
 """Bytes that are read, and parsed, at once."""
+
+DROPPED = 65_536
+"""Bytes that are read at once when they are dropped."""
 
 HELD = 65_536
 """Bytes that are held back at most until the turn of the event loop ends."""
@@ -83,8 +90,38 @@ class Flow(FlowControl):
             super().resume_reading()
 
 
-_buffer = bytearray(PART)
-_view = memoryview(_buffer)
+def unsent(transport: Any) -> int:
+    """Bytes that the client has not taken: those of the transport, and those of the system. With a slow
+    client it is long until the transport can write again, and the system's become fewer all the while."""
+    waiting: int = transport.get_write_buffer_size()
+    socket = transport.get_extra_info("socket")
+    if waiting and socket is not None:
+        with contextlib.suppress(OSError):
+            (queued,) = struct.unpack("i", fcntl.ioctl(socket.fileno(), termios.TIOCOUTQ, bytes(4)))
+            waiting += queued
+    return waiting
+
+
+class Stuck:
+    """Whether a client takes what it is answered; looked at every `every_s` seconds."""
+
+    def __init__(self, every_s: int, most_s: int) -> None:
+        self._most = max(1, most_s // every_s)
+        self._unsent = 0
+        self._looks = 0
+
+    def moves(self) -> None:
+        """The client took something."""
+        self._looks = 0
+
+    def for_too_long(self, transport: Any) -> bool:
+        """Look. Whether nothing was taken since as many looks as there may be."""
+        before, self._unsent = self._unsent, unsent(transport)
+        self._looks = self._looks + 1 if self._unsent and self._unsent >= before else 0
+        return self._looks >= self._most
+
+
+_small, _large = memoryview(bytearray(PART)), memoryview(bytearray(DROPPED))
 
 
 class InParts(asyncio.BufferedProtocol):
@@ -94,10 +131,15 @@ class InParts(asyncio.BufferedProtocol):
     each connection.
     """
 
-    __slots__ = ("protocol",)
+    __slots__ = ("_view", "protocol")
 
     def __init__(self, protocol: asyncio.Protocol) -> None:
         self.protocol = protocol
+        self._view = _small
+
+    def drop(self) -> None:
+        """What comes from now on is dropped: read more at once."""
+        self._view = _large
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
@@ -105,11 +147,11 @@ class InParts(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """See asyncio.BufferedProtocol."""
-        return _view
+        return self._view
 
     def buffer_updated(self, nbytes: int) -> None:
         """See asyncio.BufferedProtocol. What was read is copied: the next read writes over it."""
-        self.protocol.data_received(_view[:nbytes].tobytes())
+        self.protocol.data_received(self._view[:nbytes].tobytes())
 
     def eof_received(self) -> bool | None:
         """See asyncio.Protocol."""
