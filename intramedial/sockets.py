@@ -202,6 +202,8 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.due = self.listener.tick + self.limits.look_s
             self.listener.uncount(self)
             return
+        if self.close_sent and self.initial_response is None:  # closed from here, while the application sends
+            raise ClientDisconnected
         if (shared := message.get("shared")) is None:
             await super().send(message)
             if message["type"] == "websocket.accept":

@@ -6,7 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.platform.listening import Client, ask, bearer, board, get, handshake, leased, refused, serving
+from tests.platform.listening import (
+    Client,
+    ask,
+    bearer,
+    board,
+    frame,
+    get,
+    handshake,
+    leased,
+    refused,
+    serving,
+    unread,
+)
 from tests.server import ServerProcess
 
 MOST, OF_ADDRESS = 40, 30
@@ -35,37 +47,35 @@ def test_a_used_connection_survives_any_number_of_silent_ones(server: ServerProc
     assert "INTRAMEDIAL_ADDRESS_CONNECTIONS raises it" in server.log
 
 
-def test_connections_that_are_all_busy_refuse_a_new_one(bootstrapped: Path, tmp_path: Path) -> None:
-    """With 503, at once. Live sockets are busy until their clients are let in; those that are do not count."""
+def test_live_sockets_do_not_count_once_their_clients_are_let_in(bootstrapped: Path, tmp_path: Path) -> None:
     with serving(bootstrapped, tmp_path / "data", INTRAMEDIAL_ADDRESS_CONNECTIONS="3") as server:
-        watching = [Client(server, handshake(board(server), bearer(server))) for _ in range(6)]
-        for client in watching:
-            client.until(b"101 Switching Protocols")
-            client.until(b"\r\n\r\n")
+        watching: list[Client] = []
+        for _ in range(10):
+            watching.append(Client(server, handshake(board(server), bearer(server))))
+            watching[-1].until(b"snapshot")
         leased(server)
-        deaf = [Client(server, get("/openapi.json") * 400) for _ in range(3)]
-        for client in deaf:
-            client.socket.settimeout(5)
-            client.heard = client.socket.recv(1)  # it is being answered
-        deadline = time.monotonic() + 10
+        for client in watching:
+            client.heard = b""
+            client.send(frame(0x9, b"alive"))
+            client.until(b"\x8a\x05alive")
+
+
+def test_when_all_are_busy_a_new_one_is_refused_at_once(bootstrapped: Path, tmp_path: Path) -> None:
+    """Busy are those that do not read their answers."""
+    with serving(bootstrapped, tmp_path / "data", INTRAMEDIAL_ADDRESS_CONNECTIONS="3") as server:
+        for _ in range(3):
+            unread(server, get("/openapi.json") * 400)
+        deadline = time.monotonic() + 20
         while True:
-            newcomer = Client(server)
-            newcomer.until(b"\r\n\r\n", 5) if _is_refused(newcomer) else None
-            if newcomer.heard:
+            newcomer = Client(server, get())
+            answer = newcomer.answer()
+            if answer[0] == 503:
                 break
+            newcomer.close()
             assert time.monotonic() < deadline
-        answer = newcomer.answer()
         refused(answer, 503, "authority_unavailable")
         assert answer[1]["retry-after"] == "1"
-
-
-def _is_refused(client: Client) -> bool:
-    client.socket.settimeout(0.3)
-    try:
-        client.heard = client.socket.recv(65536)
-    except TimeoutError:
-        return False
-    return True
+        newcomer.ends(5)
 
 
 def test_a_trusted_proxy_may_have_more(bootstrapped: Path, tmp_path: Path) -> None:
