@@ -29,6 +29,15 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
     return "" if address is None else str(address)
 
 
+def counted_as(peer: str, trusted: Sequence[Network]) -> str | None:
+    """What the connections of `peer` are counted as: its address, of IPv6 its /64. None for a trusted proxy,
+    which has connections for many, and for what is no address (a Unix socket)."""
+    parsed = _parse(peer)
+    if parsed is None or any(parsed in network for network in trusted):
+        return None
+    return _network(parsed, IPV6_PREFIX)
+
+
 def address_hash(address: str) -> str:
     """A keyed hash of an address (of IPv6: of its /64): says whether two are the same, and nothing else."""
     parsed = _parse(address)

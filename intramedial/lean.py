@@ -34,6 +34,7 @@ from intramedial.serving import (
     serve,
     unforeseen,
 )
+from intramedial.whole import KNOWN
 
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:
@@ -49,7 +50,7 @@ async def _answer(scope: Message, receive: Receive) -> Reply:
             return _options(scope, routes.allowed(by_method))
         route = routes.find(table, method, scope["path"])
         call = await read_call(scope, receive)
-        reply = await (route.run(call) if route.credentials is None else _run_for_caller(route, call))
+        reply = await (route.run(call) if route.credentials is None else _run_for_caller(scope, route, call))
     except Problem as problem:
         reply = problem_reply(problem)
     except ClientGone:
@@ -73,9 +74,10 @@ def _is_shared(path: str) -> bool:
     return path.startswith(cross_origin.PREFIX) and path.rstrip("/") not in api.same_origin_paths()
 
 
-async def _run_for_caller(route: routes.Route, call: Call) -> Reply:
+async def _run_for_caller(scope: Message, route: routes.Route, call: Call) -> Reply:
     assert route.credentials is not None
     principal = call.principal = await route.credentials(call.parts)
+    scope[KNOWN] = True
     try:
         if call.parts.method not in ("GET", "HEAD"):
             principal.require_write()

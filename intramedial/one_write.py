@@ -1,256 +1,239 @@
-"""uvicorn's HTTP, for many short requests: each read whole before it begins, and answered in one write.
+"""The HTTP of the server: one request of a connection at a time, its answer in one write, and deadlines.
 
-uvicorn begins an application when the head of a request is there and lets it wait for the body; it writes the
-head of an answer and its body by themselves, two system calls and two packets that wake the client twice; and
-it looks at each field of each head, which costs a short answer more than its making. So a short request of
-the API is given to the application when all of it is there, and the application may hand over a whole answer,
-whose fields it has looked at itself. All else, pages above all, goes uvicorn's own way.
+Theory of operation
+===================
+
+A request is given to the application when all of it is there, head and body. Until its answer is written
+nothing more is parsed: what the client sends meanwhile waits, and no more than one read of it, since reading
+pauses. So a connection costs a bounded amount of memory whatever its client does.
+
+    waiting --head--> body --all of it--> owed (an answer) --written--> waiting
+       |                |                                                  |
+       +----------------+------> refused: answer, half-close, drop, abort  +--idle--> closed
+
+`bounded.py` parses within limits, `listener.py` counts connections and keeps the deadlines. All limits are in
+`docs/listener.md`.
 """
 
-import asyncio
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from django.conf import settings
 
-WHOLE = "intramedial.whole"
-"""An ASGI extension and its message: `{"type": WHOLE, "status", "head", "body"}` is a whole answer. `head` is
-fields as they are written, each with its CRLF, `content-length` among them and `connection` not."""
+from intramedial import addresses, refusals, upgrades
+from intramedial.bounded import BODY, GONE, OWED, REFUSED, WAITING, Bounded
+from intramedial.problems import Problem
+from intramedial.refusals import refusal
+from intramedial.transports import HELD, Flow, InParts, OneWrite, Stuck
+from intramedial.whole import KNOWN, WHOLE, Whole, lines
 
-HELD = 65_536
-"""Bytes that are held back at most until the turn ends."""
+__all__ = ["HELD", "WHOLE", "OneWrite", "Protocol", "connection"]
 
-SHORT = b"/api/"
-SHORT_TARGET, SHORT_BODY = 256, 16_384
-"""What the target of a short request begins with; its length and its body's, at most."""
-
+LINGER_S, LINGER_BYTES = 2, 1024 * 1024
+SHORT_TARGET = 256
 _EXTENSIONS: dict[str, dict[str, Any]] = {WHOLE: {}}
 
 
-class OneWrite:
-    """A transport that joins what it is given. Everything else is its own transport's."""
-
-    __slots__ = ("_held", "_loop", "_size", "_transport")
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._held: list[bytes] = []
-        self._size = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write_now(self, data: bytes) -> None:
-        """Write what is held, and this, now."""
-        self._held.append(data)
-        self.flush()
-
-    def write(self, data: bytes) -> None:
-        """Write it when this turn of the loop ends, or when there is much."""
-        if not self._held:
-            self._loop.call_soon(self.flush)
-        self._held.append(data)
-        self._size += len(data)
-        if self._size > HELD:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what is held."""
-        if self._held:
-            data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
-            self._held.clear()
-            self._size = 0
-            # Whose client went away is closed before anybody is told.
-            if not self._transport.is_closing():
-                self._transport.write(data)
-
-    def close(self) -> None:
-        """Write what is held, then close."""
-        self.flush()
-        self._transport.close()
-
-    def own(self) -> asyncio.Transport:
-        """The transport itself, with nothing held."""
-        self.flush()
-        return self._transport
+def connection(*args: Any, **kwargs: Any) -> InParts:
+    """uvicorn's factory of protocols: one that is read in small parts."""
+    return InParts(Protocol(*args, **kwargs))
 
 
-class Whole(RequestResponseCycle):
-    """A request that is all there, and its answer."""
+class Protocol(Bounded):
+    """One connection while it speaks HTTP. `due`, `idle`, `used` and `known` are for the listener."""
 
-    def __init__(self, protocol: HttpToolsProtocol, scope: Any, body: bytes, keep_alive: bool) -> None:
-        super().__init__(
-            scope=scope,
-            transport=protocol.transport,
-            flow=protocol.flow,
-            logger=protocol.logger,
-            access_logger=protocol.access_logger,
-            access_log=protocol.access_log,
-            default_headers=protocol.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=False,
-            keep_alive=keep_alive,
-            on_response=protocol.on_response_complete,
-        )
-        self.more_body = False
-        self._unread: bytes | None = body
+    used = known = False
+    _rest = b""  # what came while an answer was owed
+    _dropped = 0  # bytes that came after a refusal
+    _ending = False  # the server ends: what is arriving is the last request that is answered
 
-    async def receive(self) -> Any:
-        """See ASGI: the whole body, then nothing until the end."""
-        body, self._unread = self._unread, None
-        if body is None or self.disconnected or self.response_complete:
-            return await super().receive()
-        return {"type": "http.request", "body": body, "more_body": False}
+    @property
+    def idle(self) -> bool:
+        """Whether no request of it is being served."""
+        return self.state in (WAITING, BODY)
 
-    async def send(self, message: Any) -> None:
-        """See ASGI. What `super().send` does for a start and a body, with nothing left to look at, when the
-        answer is whole."""
-        if message["type"] != WHOLE:
-            await super().send(message)
-            return
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
-        if self.disconnected:
-            return
-        self.response_started = self.response_complete = True
-        end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
-        own = _lines(tuple(self.default_headers))
-        self.transport.write_now(
-            b"".join((STATUS_LINE[message["status"]], own, message["head"], end, message["body"]))
-        )
-        self.message_event.set()
-        if not self.keep_alive:
-            self.transport.close()
-        self.on_response()
+    # --- from the transport --------------------------------------------------------------------------------
 
-
-class Protocol(HttpToolsProtocol):
-    """`HttpToolsProtocol` on such a transport, for as long as it is HTTP that is spoken."""
-
-    _arriving: list[bytes] | None = None  # the body of a short request, as far as it is there
-    _idle_since: float | None = None  # by the loop's clock; None while something is asked or answered
-    _ending = False  # the server ends: what is arriving is the last that is answered
-
-    def connection_made(self, transport: asyncio.Transport) -> None:
-        """See asyncio.Protocol."""
+    def connection_made(self, transport: Any) -> None:
+        """See asyncio.Protocol. Refuse the connection when there are too many."""
         super().connection_made(OneWrite(transport, self.loop))
+        self.flow = Flow(self.transport)
+        self._stuck = Stuck(self.limits.look_s, self.limits.unread_s)
+        self.due = self.listener.tick + self.limits.head_s + 1
+        peer = self.client[0] if self.client else ""
+        socket = transport.get_extra_info("socket")
+        if not self.listener.admit(self, peer, socket.fileno() if socket is not None else 0):
+            self.refuse(refusal(503, "There are too many connections. Try again soon.", retry_after="1"))
 
-    def on_headers_complete(self) -> None:
-        """Wait for the body of a short request; begin any other one now."""
-        if self._is_short():
-            self._arriving = []
-        else:
-            super().on_headers_complete()
+    def data_received(self, data: bytes) -> None:
+        """See asyncio.Protocol."""
+        if self.state == OWED:
+            self._keep(data)
+        elif self.state == REFUSED:
+            self._drop(data)
+        elif self.state != GONE:
+            self.parse(data)
 
-    def on_body(self, body: bytes) -> None:
-        """Note a part of the body."""
-        if self._arriving is None:
-            super().on_body(body)
-        else:
-            self._arriving.append(body)
-
-    def on_message_complete(self) -> None:
-        """Begin a short request; when one before it is not answered yet, after that."""
-        if self._arriving is None:
-            super().on_message_complete()
-            return
-        body, self._arriving = b"".join(self._arriving), None
-        self.scope["method"] = "POST"
-        self.scope["extensions"] = _EXTENSIONS
-        self.scope["path"], self.scope["raw_path"], self.scope["query_string"] = _target(self.url)
-        keep_alive = self.parser.should_keep_alive() and not self._ending
-        before, self.cycle = self.cycle, Whole(self, self.scope, body, keep_alive)
-        if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, self.app)
-        else:
-            self.flow.pause_reading()
-            self.pipeline.appendleft((self.cycle, self.app))
-
-    def _is_short(self) -> bool:
-        return (
-            self.url.startswith(SHORT)
-            and len(self.url) <= SHORT_TARGET
-            and self.parser.get_method() == b"POST"
-            and self.parser.get_http_version() == "1.1"
-            and not self.expect_100_continue
-            and not self.parser.should_upgrade()
-            and self._declared() <= SHORT_BODY
-        )
-
-    def _declared(self) -> int:
-        """The length of the body; beyond any that is short when it is not said, or is long."""
-        # The parser takes one Content-Length, of digits, and none beside a Transfer-Encoding.
-        for name, value in self.headers:
-            if name == b"content-length" and len(value) < 9:
-                return int(value)
-        return SHORT_BODY + 1
-
-    # uvicorn makes a timer for each answer, for the next request to cancel; one for a connection will do.
-
-    def on_response_complete(self) -> None:
-        """Go on with what was asked meanwhile, or wait as long as an idle connection is kept."""
-        self.server_state.total_requests += 1
-        if self.transport.is_closing():
-            return
-        self.flow.resume_reading()
-        if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
-            return
-        if self._arriving is not None:
-            return
-        self._idle_since = self.loop.time()
-        if self.timeout_keep_alive_task is None:
-            self._look_again_in(self.timeout_keep_alive)
-
-    def _unset_keepalive_if_required(self) -> None:
-        self._idle_since = None
-
-    def timeout_keep_alive_handler(self) -> None:
-        """Close a connection that has been idle for so long; look again when it may have been."""
-        self.timeout_keep_alive_task = None
-        if self._idle_since is None or self.transport.is_closing():
-            return
-        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
-        if left > 0:
-            self._look_again_in(left)
-        else:
-            self.transport.close()
-
-    def _look_again_in(self, seconds: float) -> None:
-        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+    def resume_writing(self) -> None:
+        """See asyncio.Protocol. Go on with the next request, if it waited for the client to read."""
+        super().resume_writing()
+        self._stuck.moves()
+        if self.state == OWED and self.cycle.response_complete and not self.transport.is_closing():
+            self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
+        self.listener.leave(self)
+        self.release()
+        self.state, self._rest = GONE, b""
         super().connection_lost(exc)
-        if self.timeout_keep_alive_task is not None:
-            self.timeout_keep_alive_task.cancel()
-            self.timeout_keep_alive_task = None
+
+    def set_aside(self, data: bytes) -> None:
+        """Keep, drop or hand over what came behind the end of a request."""
+        if self.state == OWED:
+            self._keep(data)
+        elif self.state == REFUSED:
+            self._drop(data)
+        else:
+            self._successor.data_received(data)
+
+    def _keep(self, data: bytes) -> None:
+        self._rest += data
+        self.flow.full = True
+        self.flow.pause_reading()
+
+    def _drop(self, data: bytes) -> None:
+        self._dropped += len(data)
+        if self._dropped > LINGER_BYTES:
+            self.transport.abort()
+
+    # --- requests ------------------------------------------------------------------------------------------
+
+    def begin(self, body: bytes) -> None:
+        """Start the application with a request that is all there. Raises HttpParserError for a bad target."""
+        scope, url, parser = self.scope, self.url, self.parser
+        version = parser.get_http_version()
+        if version != "1.1":
+            scope["http_version"] = version
+        scope["method"] = parser.get_method().decode("ascii")
+        scope["extensions"] = _EXTENSIONS
+        scope["path"], scope["raw_path"], scope["query_string"] = (
+            _target(url) if len(url) <= SHORT_TARGET else _parsed(url)
+        )
+        keep_alive = version == "1.1" and parser.should_keep_alive() and not self._ending
+        self.state = OWED
+        self.due = self.listener.tick + self.limits.look_s
+        if not self.used:
+            self.listener.begun(self)
+        self.cycle = Whole(self, scope, body, keep_alive, self.on_response_complete)
+        self._start_asgi_task(self.cycle, self.app)
+
+    def on_response_complete(self) -> None:
+        """Go on with what was asked meanwhile, or wait for the next request."""
+        self.server_state.total_requests += 1
+        self.used = True
+        if not self.known and KNOWN in self.cycle.scope:
+            self.known = True
+        self.release()
+        # Else: closing, or the client does not read; `expire` looks whether it takes what was written.
+        if not self.transport.is_closing() and not self.flow.write_paused:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        self.state = WAITING
+        rest = self._rest
+        if not rest:
+            self.due = self.listener.tick + self.timeout_keep_alive + 1
+            return
+        self._rest, self.flow.full = b"", False
+        self.due = self.listener.tick + self.limits.head_s + 1
+        self.parse(rest)
+        self.flow.resume_reading()
+
+    def shake_hands(self, fields: list[tuple[bytes, bytes]]) -> None:
+        """Leave the connection to the protocol of live sockets, if the handshake is one."""
+        forwarded = b",".join(value for name, value in fields if name == b"x-forwarded-for").decode("latin-1")
+        trusted = settings.TRUSTED_PROXIES
+        address = addresses.client_address(self.client[0] if self.client else "", forwarded, trusted)
+        if not self.listener.may_shake_hands(address):
+            self.refuse(refusal(429, "Too many live sockets of this address were refused.", retry_after="10"))
+            return
+        if (fault := upgrades.handshake_fault(self.url, fields)) is not None:
+            self.listener.handshake_failed(address)
+            self.refuse(fault)
+            return
+        self.state = GONE
+        self.connections.discard(self)
+        self._successor = self.ws_protocol_class(self.config, self.server_state, self.app_state)
+        self._successor.address = address
+        self.listener.take_over(self, self._successor)
+        own = self.transport.own()
+        reader = own.get_protocol()
+        if isinstance(reader, InParts):
+            reader.protocol = self._successor
+        else:
+            own.set_protocol(self._successor)
+        self._successor.connection_made(own)
+        self._successor.data_received(upgrades.handshake_head(self.url, fields))
+
+    # --- ends ----------------------------------------------------------------------------------------------
+
+    def refuse(self, problem: Problem) -> None:
+        """Answer with the problem, half-close, and drop what still comes: a plain close would reset the
+        connection, and the client could lose the answer."""
+        if self.transport.is_closing():
+            return
+        self.state, self._rest = REFUSED, b""
+        self.forget()
+        self.due = self.listener.tick + LINGER_S + 1
+        identifier = refusals.new_identifier()
+        own = lines(tuple(self.server_state.default_headers))
+        self.transport.write(refusals.written(problem, identifier, own))
+        self.transport.write_eof()
+        self.flow.full = False
+        self.flow.resume_reading()
+        if isinstance(reader := self.transport.get_protocol(), InParts):
+            reader.drop()
+        self.listener.log.refused(problem, identifier)
+        self.listener.linger(self)
+
+    def expire(self) -> None:
+        """`due` has come; see `listener.py`."""
+        if self.state == REFUSED:
+            self.transport.abort()
+        elif self.state == OWED or self.transport.get_write_buffer_size():
+            if self._stuck.for_too_long(self.transport):
+                self.transport.abort()
+            self.due = self.listener.tick + self.limits.look_s
+        elif self.state == BODY or self._partial:
+            self.refuse(refusal(408, "The request did not arrive in time."))
+        else:
+            self.transport.close()
+
+    def evict(self) -> None:
+        """Close it at once, for another connection."""
+        if self.state == REFUSED or self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
 
     def shutdown(self) -> None:
         """The server ends: close the connection, after the answer to what is asked or still arriving."""
-        if self._arriving is not None and (self.cycle is None or self.cycle.response_complete):
+        if self.state == REFUSED:
+            self.transport.abort()
+        elif self.state == BODY:
             self._ending = True
         else:
             super().shutdown()
 
-    def handle_websocket_upgrade(self) -> None:
-        """Leave the connection to the protocol of live sockets."""
-        if isinstance(self.transport, OneWrite):
-            self.transport = self.transport.own()
-        super().handle_websocket_upgrade()
 
-
-@lru_cache(maxsize=64)
-def _target(url: bytes) -> tuple[str, bytes, bytes]:
+def _parsed(url: bytes) -> tuple[str, bytes, bytes]:
     """Path, path as it was written, and query. Raises HttpParserError."""
     parsed = httptools.parse_url(url)
-    return unquote(parsed.path.decode("ascii")), parsed.path, parsed.query or b""
+    path = parsed.path or b"/"
+    return unquote(path.decode("ascii")), path, parsed.query or b""
 
 
-@lru_cache(maxsize=2)
-def _lines(fields: tuple[tuple[bytes, bytes], ...]) -> bytes:
-    """The server's own fields, which change once a second."""
-    return b"".join(b"%b: %b\r\n" % field for field in fields)
+_target = lru_cache(maxsize=64)(_parsed)

@@ -22,8 +22,8 @@ from intramedial.access_log import AccessLog
 from intramedial.calls import Call, Headers, Reply
 from intramedial.identity.requests import RequestParts, join_fields
 from intramedial.media import require_json
-from intramedial.one_write import WHOLE
 from intramedial.problems import Problem, problem_body
+from intramedial.whole import WHOLE
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -157,6 +157,34 @@ TABLE = (
         "how much may wait for a ledger that is away; entries beyond it are dropped and counted",
     ),
     Setting("INTRAMEDIAL_BODY_LIMIT", "16384", _whole(1024, 16_777_216), "bytes of a request's body"),
+    Setting(
+        "INTRAMEDIAL_PAGE_BODY_LIMIT", "262144", _whole(1024, 1_048_576), "bytes of a body sent to a page"
+    ),
+    Setting(
+        "INTRAMEDIAL_CONNECTIONS",
+        "1024",
+        _whole(8, 1_000_000),
+        "connections of a server process, without live sockets; the limit of open files may allow fewer",
+    ),
+    Setting(
+        "INTRAMEDIAL_ADDRESS_CONNECTIONS",
+        "256",
+        _whole(1, 1_000_000),
+        "connections of one address; trusted proxies may have more",
+    ),
+    Setting(
+        "INTRAMEDIAL_HEAD_SECONDS",
+        "10",
+        _whole(1, 600),
+        "seconds until the head of a request, or the handshake of a live socket, must be complete",
+    ),
+    Setting("INTRAMEDIAL_BODY_SECONDS", "30", _whole(1, 600), "seconds until a body must be complete"),
+    Setting(
+        "INTRAMEDIAL_UNREAD_SECONDS",
+        "30",
+        _whole(1, 600),
+        "seconds that a client may take nothing of its answer",
+    ),
     Setting("INTRAMEDIAL_JSON_DEPTH", "16", _whole(2, 200), "nesting of a JSON body"),
     Setting(
         "INTRAMEDIAL_WORKSPACE_RESOURCES",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -51,6 +52,8 @@ class ServerProcess:
             "PORT": str(self.port),
             "INTRAMEDIAL_DATA_DIR": str(data_dir),
         }
+        self.descriptors = 0
+        """Its limit of open files, soft and hard; 0 leaves it as it is."""
         self.process: subprocess.Popen[bytes] | None = None
         self.beside: subprocess.Popen[str] | None = (
             None  # works on the same data; ends when the server is killed
@@ -76,6 +79,7 @@ class ServerProcess:
                 env={**os.environ, **self.env},
                 stdout=log,
                 stderr=log,
+                preexec_fn=self._limit if self.descriptors else None,
             )
         deadline = time.monotonic() + READY_S
         while not self.ready():
@@ -83,6 +87,9 @@ class ServerProcess:
             assert time.monotonic() < deadline, f"the server is not ready: {self.log}"
             time.sleep(0.05)
         return self
+
+    def _limit(self) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
 
     def ready(self) -> bool:
         """Whether it can decide leases now."""

@@ -25,6 +25,7 @@ from intramedial.identity.requests import RequestParts
 from intramedial.identity.watching import Watcher
 from intramedial.problems import Problem
 from intramedial.shared_text import SHARED, SharedText
+from intramedial.sockets import ADMITTED
 
 from .hub import Hub, hub
 from .socket import Socket
@@ -141,6 +142,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._socket = self._hub.join(watcher, limit, self.end_for)
         if self._socket is None:
             raise Problem("rate_limited", f"A workspace has at most {limit} live sockets.")
+        if ADMITTED in self.scope.get("extensions", {}):
+            await self.base_send({"type": ADMITTED})
         self._resync_at = self._loop.time() + RESYNC_EVERY_S
         self._writer = self._loop.create_task(self._write(self._socket), name="live-writer")
         self._log("live socket opened")

@@ -30,6 +30,7 @@ from intramedial.serving import (
     serve,
     unforeseen,
 )
+from intramedial.whole import KNOWN
 
 PATHS = {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": True}
 """What is served here, and whether its tools are listed by names without dots."""
@@ -65,6 +66,7 @@ async def _admitted(scope: Message, receive: Receive) -> Call:
         raise _only_post()
     call = await read_call(scope, receive)
     call.principal = await _caller(call.parts)
+    scope[KNOWN] = True
     return call
 
 

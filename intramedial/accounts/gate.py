@@ -18,6 +18,7 @@ from django.utils.decorators import sync_only_middleware
 from django.utils.translation import gettext
 
 from intramedial.accounts import beta
+from intramedial.whole import KNOWN
 
 SEEN = "seen"
 """The key under which a session keeps when its last use was recorded, in seconds since 1970."""
@@ -31,6 +32,7 @@ def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[
     def hold(request: HttpRequest) -> HttpResponse:
         if settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session:
             _look(request)
+            getattr(request, "scope", {})[KNOWN] = True
         return get_response(request)
 
     return hold

@@ -112,9 +112,10 @@ class Copy:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {urlsplit(url).path[1:]}".encode())
         return name
 
-    def server(self, on: frozenset[int], env: Mapping[str, str]) -> ServerProcess:
-        """`manage.py serve` on these cores, over this copy."""
+    def server(self, on: frozenset[int], env: Mapping[str, str], descriptors: int = 0) -> ServerProcess:
+        """`manage.py serve` on these cores, over this copy; with so many descriptors, if it says how many."""
         server = ServerProcess(self.data_dir, {**self.env, **env})
+        server.descriptors = descriptors
         with pinned(on):
             return server.start()
 

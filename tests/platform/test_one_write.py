@@ -34,6 +34,9 @@ class Transport:
     def is_closing(self) -> bool:
         return "close" in self.told
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return default
 
@@ -103,15 +106,16 @@ async def test_only_an_idle_connection_is_closed() -> None:
     protocol = Protocol(config, ServerState(), {})
     protocol.connection_made(own)
     request = b"POST /api/v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
-    protocol.data_received(request + request[:-1])
+    protocol.data_received(request)
     await asyncio.sleep(0)
-    protocol.timeout_keep_alive_handler()
+    protocol.data_received(request[:-1])
+    protocol.listener.expire(protocol.listener.sweep())
     assert own.told == [HEARD]
     protocol.data_received(request[-1:])
-    protocol.timeout_keep_alive_handler()
+    protocol.listener.expire(protocol.listener.sweep())
     await asyncio.sleep(0)
     assert own.told == [HEARD, HEARD]
-    protocol.timeout_keep_alive_handler()
+    protocol.listener.expire(protocol.listener.sweep())
     assert own.told == [HEARD, HEARD, "close"]
     protocol.connection_lost(None)
 

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from intramedial import databases, logs, migrated, private_files
+from intramedial.listener import raise_descriptor_limit
 from intramedial.supervisor import Line, Supervisor
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class Command(BaseCommand):
         check_processes()
         private_files.tighten(settings.DATA_DIR)
         check_migrated()
+        raise_descriptor_limit()
         listener = bind(settings.HOST, settings.PORT)
 
         def announce() -> None:
@@ -110,7 +112,7 @@ def run(listener: socket.socket, announce: Callable[[], None], line: Line | None
     config = uvicorn.Config(
         "intramedial.asgi:application",
         loop="uvloop",
-        http="intramedial.one_write:Protocol",
+        http="intramedial.one_write:connection",
         ws="intramedial.sockets:SocketProtocol",
         ws_max_size=settings.SOCKET_FRAME,
         lifespan="on",

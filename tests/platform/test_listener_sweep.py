@@ -1,0 +1,257 @@
+"""Which connection is closed for another one, when deadlines come, what is logged: no clock, no socket."""
+
+import logging
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from intramedial import listener as listening
+from intramedial.listener import (
+    HANDSHAKE_BURST,
+    HANDSHAKES_PER_S,
+    LINGERING,
+    RESERVED_DESCRIPTORS,
+    Limits,
+    Listener,
+)
+from intramedial.parsers import networks
+from intramedial.refusals import LOG_EVERY, refusal
+
+NEVER = 1 << 60
+
+
+class Loop:
+    """Notes what is to be called later."""
+
+    def __init__(self) -> None:
+        self.later: list[Any] = []
+
+    def call_later(self, seconds: float, call: Any, *given: Any) -> object:
+        self.later.append((seconds, call, given))
+        return object()
+
+
+class Connection:
+    """A connection that notes what happens to it."""
+
+    def __init__(self, name: str = "", known: bool = False) -> None:
+        self.name = name
+        self.due = NEVER
+        self.idle, self.used, self.known = True, False, known
+        self.told: list[str] = []
+
+    def expire(self) -> None:
+        self.told.append("expired")
+
+    def evict(self) -> None:
+        self.told.append("evicted")
+
+
+def make(connections: int = 4, of_address: int = 100, descriptors: int = 10_000) -> Listener:
+    limits = Limits(connections, of_address, 16_384, 262_144, 10, 30, 30, 10)
+    return Listener(Loop(), limits, descriptors)
+
+
+def used(listener: Listener, name: str, peer: str, last: int, known: bool = False) -> Connection:
+    """A connection that has been used and is idle since."""
+    connection = Connection(name, known)
+    assert listener.admit(connection, peer, 0)
+    listener.begun(connection)
+    connection.used, connection.due = True, last
+    return connection
+
+
+def newcomers(listener: Listener, count: int, peer: str = "203.0.113.9") -> list[bool]:
+    """As many arrive and begin a request at once."""
+    admitted = []
+    for _ in range(count):
+        busy = Connection("newcomer")
+        admitted.append(listener.admit(busy, peer, 0))
+        listener.begun(busy)
+        busy.idle = False
+    return admitted
+
+
+def order(*connections: Connection, listener: Listener) -> list[str]:
+    """In which order they are closed for newcomers."""
+    closed: list[str] = []
+    while len(closed) < len(connections):
+        assert newcomers(listener, 1) == [True]
+        closed += [c.name for c in connections if c.told and c.name not in closed]
+    return closed
+
+
+def test_who_never_asked_goes_first_then_idle_strangers_then_the_known() -> None:
+    listener = make(connections=7)
+    known = used(listener, "known", "192.0.2.1", last=1, known=True)
+    alone = used(listener, "alone", "192.0.2.2", last=2)
+    crowd = [used(listener, f"crowd {last}", "192.0.2.3", last) for last in (9, 8)]
+    lately = used(listener, "known lately", "192.0.2.1", last=20, known=True)
+    fresh = [Connection("fresh 1"), Connection("fresh 2")]
+    for connection in fresh:
+        assert listener.admit(connection, "192.0.2.1", 0)
+    everyone = (*fresh, *crowd, alone, known, lately)
+    expected = ["fresh 1", "fresh 2", "crowd 8", "alone", "crowd 9", "known", "known lately"]
+    assert order(*everyone, listener=listener) == expected
+    assert newcomers(listener, 1) == [False]  # all are busy
+
+
+def test_any_number_of_silent_ones_leaves_a_used_one_alone() -> None:
+    listener = make(connections=10, of_address=8)
+    tenant = used(listener, "tenant", "192.0.2.1", last=0)
+    silent = [Connection() for _ in range(5000)]
+    assert all(listener.admit(connection, "192.0.2.1", 0) for connection in silent)
+    assert tenant.told == []
+    assert sum(not connection.told for connection in silent) == 7
+
+
+def test_an_address_makes_room_among_its_own() -> None:
+    listener = make(connections=100, of_address=2)
+    others = [Connection() for _ in range(5)]
+    for number, connection in enumerate(others):
+        assert listener.admit(connection, f"192.0.2.{number}", 0)
+    own = [Connection() for _ in range(3)]
+    assert all(listener.admit(connection, "203.0.113.1", 0) for connection in own)
+    assert [connection.told for connection in own] == [["evicted"], [], []]
+    assert not any(connection.told for connection in others)
+
+
+def test_an_address_of_ipv6_is_its_64() -> None:
+    listener = make(connections=100, of_address=1)
+    first, second, third = Connection(), Connection(), Connection()
+    assert listener.admit(first, "2001:db8:0:1::1", 0) and listener.admit(second, "2001:db8:0:2::1", 0)
+    assert listener.admit(third, "2001:db8:0:1:ffff::2", 0)
+    assert (first.told, second.told) == (["evicted"], [])
+
+
+def test_a_trusted_proxy_has_connections_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "TRUSTED_PROXIES", networks("192.0.2.0/24"))
+    listener = make(connections=100, of_address=1)
+    through = [Connection() for _ in range(50)]
+    assert all(listener.admit(connection, "192.0.2.7", 0) for connection in through)
+    assert not any(connection.told for connection in through)
+
+
+def test_live_sockets_leave_the_count_and_descriptors_still_bound_them() -> None:
+    listener = make(connections=3, of_address=3, descriptors=1000 + RESERVED_DESCRIPTORS)
+    idle = Connection()
+    assert listener.admit(idle, "192.0.2.2", 0)
+    for _ in range(999):
+        live = Connection()
+        live.idle = False
+        assert listener.admit(live, "192.0.2.1", 0)
+        listener.begun(live)
+        listener.uncount(live)
+    assert idle.told == []
+    assert newcomers(listener, 2) == [True, False]  # the first in place of the idle one
+    assert idle.told == ["evicted"]
+
+
+def test_a_connection_with_one_of_the_last_descriptors_makes_room() -> None:
+    """Whatever took those that were reserved."""
+    listener = make(connections=100, descriptors=1024)
+    first = Connection()
+    assert listener.admit(first, "192.0.2.1", 20)
+    assert listener.admit(Connection(), "192.0.2.1", 1010)
+    assert first.told == ["evicted"]
+
+
+def test_what_leaves_makes_room() -> None:
+    listener = make(connections=2, of_address=2)
+    busy = [Connection(), Connection()]
+    for connection in busy:
+        assert listener.admit(connection, "192.0.2.1", 0)
+        listener.begun(connection)
+        connection.idle = False
+    assert newcomers(listener, 1, "192.0.2.1") == [False]
+    listener.leave(busy[0])
+    listener.leave(busy[0])
+    assert newcomers(listener, 2, "192.0.2.1") == [True, False]
+
+
+def test_refused_ones_count_no_more_and_few_of_them_linger() -> None:
+    listener = make(connections=1)
+    refused = [Connection() for _ in range(LINGERING + 2)]
+    for connection in refused:
+        assert listener.admit(connection, "192.0.2.1", 0)
+        listener.linger(connection)
+    assert [connection.told for connection in refused[:3]] == [["evicted"], ["evicted"], []]
+    assert newcomers(listener, 1) == [True]
+
+
+def test_deadlines_are_counted_in_sweeps() -> None:
+    listener = make()
+    soon, later = Connection(), Connection()
+    for connection, due in ((soon, 2), (later, 3)):
+        listener.watch(connection)
+        connection.due = due
+    told = []
+    for _ in range(3):
+        listener.expire(listener.sweep())
+        told.append((len(soon.told), len(later.told)))
+    assert told == [(0, 0), (1, 0), (2, 1)]
+
+
+def test_what_was_read_after_the_sweep_does_not_expire() -> None:
+    """A process that stood still reads what came meanwhile before anything is closed."""
+    listener = make()
+    connection = Connection()
+    listener.watch(connection)
+    connection.due = 1
+    due = listener.sweep()
+    assert due == [connection]
+    connection.due = 9  # its data was waiting
+    listener.expire(due)
+    assert connection.told == []
+
+
+def test_one_timer_for_all_and_none_without_connections() -> None:
+    listener = make()
+    members = [Connection() for _ in range(3)]
+    for member in members:
+        listener.watch(member)
+    loop = listener.loop
+    assert len(loop.later) == 1
+    seconds, call, _ = loop.later.pop()
+    assert seconds == listening.SWEEP_S
+    call()
+    assert len(loop.later) == 1
+    for member in members:
+        listener.leave(member)
+    loop.later.pop()[1]()
+    assert loop.later == []
+    listener.watch(members[0])
+    assert len(loop.later) == 1
+
+
+def test_handshakes_that_fail_have_a_rate_for_each_address() -> None:
+    listener = make()
+    for _ in range(HANDSHAKE_BURST):
+        assert listener.may_shake_hands("192.0.2.1")
+        listener.handshake_failed("192.0.2.1")
+    assert not listener.may_shake_hands("192.0.2.1")
+    assert listener.may_shake_hands("192.0.2.2")
+    listener.sweep()
+    for _ in range(HANDSHAKES_PER_S):
+        assert listener.may_shake_hands("192.0.2.1")
+        listener.handshake_failed("192.0.2.1")
+    assert not listener.may_shake_hands("192.0.2.1")
+    for number in range(listening.HANDSHAKE_ADDRESSES + 10):  # what is remembered is bounded
+        listener.handshake_failed(f"10.0.{number // 256}.{number % 256}")
+    assert len(listener._failed) == listening.HANDSHAKE_ADDRESSES
+
+
+def test_what_strangers_cause_is_logged_once_and_then_counted(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    listener = make()
+    listener.watch(Connection())
+    for _ in range(1000):
+        listener.log.refused(refusal(431, "Too long."), "req_1")
+    listener.log.refused(refusal(413, "Too large."), "req_2")
+    assert [vars(record)["status"] for record in caplog.records] == [431, 413]
+    for _ in range(LOG_EVERY):
+        listener.sweep()
+    assert [vars(record)["more"] for record in caplog.records[2:]] == [999]
+    listener.log.refused(refusal(431, "Too long."), "req_3")
+    assert len(caplog.records) == 4
