@@ -46,7 +46,7 @@ class Batch:
     next_due: int | None = None
     recorded: bool = False
     _kid: str = ""
-    _backlog: Backlog = field(default_factory=Backlog)
+    _backlog: Backlog | None = None
 
     def transact(self, store: Store, clock: Clock | None) -> None:
         """Decide everything, durably. Raises StorageFault; then no answer may be given."""
@@ -171,7 +171,7 @@ class Batch:
         self._record(transaction, workspace, receipt_id, claims)
 
     def _record(self, transaction: Transaction, workspace: str, receipt_id: str, claims: bytes) -> None:
-        if self._backlog.admit(len(claims)):
+        if self._backlog is None or self._backlog.admit(len(claims)):
             transaction.record(workspace, receipt_id, self._kid, claims)
             self.recorded = True
 

@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import sqlite3
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -16,6 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from coordination.engines.postgres import lock_number
 from tests.server import ServerProcess
 
 SHOWN_S = 2.0
@@ -224,3 +226,22 @@ def test_on_postgresql_too(
         shows(server, 503, **{failing: "failed"})
     shows(server, 200, **WELL)
     assert lease(server, "lock:after") == 200
+
+
+def test_a_lock_that_the_authority_waits_for(
+    live_server_process: Callable[..., ServerProcess], postgres_url: str
+) -> None:
+    """As long as a request waits for a workspace that another session holds, nobody is served."""
+    server = live_server_process(DATABASE_URL=postgres_url)
+    key = lock_number(server.secrets["workspace"])
+    statuses: list[int] = []
+    with psycopg.connect(postgres_url, autocommit=True) as holder:
+        holder.execute("SELECT pg_advisory_lock(%s)", [key])
+        asking = threading.Thread(target=lambda: statuses.append(lease(server, "lock:a")))
+        asking.start()
+        shows(server, 503, authority="failed")
+        holder.execute("SELECT pg_advisory_unlock(%s)", [key])
+        asking.join()
+    shows(server, 200, **WELL)
+    assert statuses in ([200], [503])
+    assert lease(server, "lock:a") == 200
