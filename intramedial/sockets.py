@@ -1,4 +1,4 @@
-"""The server's side of a WebSocket: it lets go of clients that do not read, and compresses once for all."""
+"""The server's side of a WebSocket: it cuts clients that do not read, and compresses a text once for all."""
 
 import asyncio
 import struct
@@ -13,6 +13,8 @@ from websockets.protocol import State
 from intramedial.shared_text import SHARED, WINDOW_BITS
 
 CUT_AFTER_S = 10.0
+BROKEN = 1006
+"""The code of a connection that ended without a close frame (RFC 6455, 7.4.1)."""
 FIN_RSV1_TEXT = 0b1100_0001
 
 DEFLATE = ServerPerMessageDeflateFactory(
@@ -24,11 +26,12 @@ DEFLATE = ServerPerMessageDeflateFactory(
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's, with two differences.
+    """uvicorn's, with three differences.
 
     Closing a transport waits until all that was written is sent, which a client that does not read can put
-    off for ever: so some time after the application has ended, the connection is cut. And a text that many
-    clients are sent is compressed once.
+    off for ever: so some time after the application has ended, the connection is cut. A text for many clients
+    is compressed once. And bytes that are no WebSocket frames close the connection in any state of its
+    handshake.
     """
 
     _cut: asyncio.TimerHandle | None = None
@@ -49,6 +52,18 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
         if self._cut is not None:
             self._cut.cancel()
+
+    def handle_parser_exception(self) -> None:
+        """Close the connection after bytes that are no WebSocket frames.
+
+        uvicorn asserts that a close frame was sent, but before the handshake is answered there is none.
+        """
+        if self.conn.close_sent is not None:
+            super().handle_parser_exception()
+            return
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": BROKEN})
+        self.close_sent = True
+        self.transport.close()
 
     async def send(self, message: Any) -> None:
         """Send what the application sends."""
