@@ -36,6 +36,8 @@ CLOSE_S = 1.0
 """How long a client has to answer a close frame, before the connection is cut."""
 
 STALL_S = 2.0
+BROKEN = 1006
+"""The code of a connection that ended without a close frame (RFC 6455, 7.4.1)."""
 FIN_RSV1_TEXT = 0b1100_0001
 
 DEFLATE = ServerPerMessageDeflateFactory(
@@ -149,6 +151,16 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         """The library did not take the handshake: send what it answers, and close."""
         self.handshake_complete = self.close_sent = True
         self.transport.write(b"".join(self.conn.data_to_send()))
+        self.transport.close()
+
+    def handle_parser_exception(self) -> None:
+        """Close the connection after bytes that are no WebSocket frames. uvicorn asserts that a close frame was
+        sent, but before the handshake is answered there is none."""
+        if self.conn.close_sent is not None:
+            super().handle_parser_exception()
+            return
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": BROKEN})
+        self.close_sent = True
         self.transport.close()
 
     def send_receive_event_to_app(self) -> None:

@@ -1,5 +1,6 @@
 """What clients do wrong is one WARNING of its kind in ten seconds, without a traceback."""
 
+import contextlib
 import json
 import logging
 import socket
@@ -129,6 +130,26 @@ def wait_for(server, kind):
     while not any(line.get("kind") == kind for line in lines(server)):
         assert time.monotonic() < deadline, server.log
         time.sleep(0.02)
+
+
+def test_bytes_that_are_no_frames_are_no_error_before_the_handshake_is_answered_either(live_server_process):
+    """A stranger's: no credentials. Whether the bytes come before the answer is a race, so there are many."""
+    server = live_server_process()
+    own = f"127.0.0.1:{server.port}"
+    upgrade = (
+        *("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"),
+        *("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol: intramedial"),
+    )
+    for path in ("/ws/prueba/", "/ws/espacios/x/", "/ws/nope/"):
+        for _ in range(10):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection.sendall(head(f"GET {path} HTTP/1.1", own, *upgrade))
+                with contextlib.suppress(OSError):
+                    connection.sendall(b"\xff\xfe\xfd no frame")
+                    connection.recv(4096)  # the answer to the handshake, if there is one
+    assert server.ready()
+    assert [line for line in lines(server) if line["level"] in ("error", "critical")] == []
 
 
 def test_nothing_that_strangers_do_to_a_server_is_an_error_in_its_log(live_server_process):

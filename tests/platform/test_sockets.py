@@ -1,0 +1,65 @@
+"""The server's side of a WebSocket, fed with bytes in a chosen order."""
+
+import asyncio
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from intramedial.sockets import BROKEN, SocketProtocol
+
+HANDSHAKE = (
+    b"GET /ws/prueba/ HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+NO_FRAME = b"\xff\xfe\xfd no frame"
+
+
+class Wire(asyncio.Transport):
+    """A transport that keeps what is written and whether it was closed."""
+
+    def __init__(self):
+        super().__init__({"sockname": ("127.0.0.1", 80), "peername": ("127.0.0.1", 50_000)})
+        self.written, self.closed = b"", False
+
+    def write(self, data):
+        self.written += data
+
+    def close(self):
+        self.closed = True
+
+    def is_closing(self):
+        return self.closed
+
+    def pause_reading(self):
+        pass
+
+    def resume_reading(self):
+        pass
+
+
+@pytest.mark.parametrize("then", ["accepts", "refuses"])
+async def test_no_frame_before_the_handshake_is_answered_closes_the_connection(then):
+    heard, done = [], asyncio.Event()
+
+    async def application(scope, receive, send):
+        try:
+            for _ in range(2):
+                heard.append(await receive())
+            await send({"type": "websocket.accept" if then == "accepts" else "websocket.close"})
+        finally:
+            done.set()
+
+    config = uvicorn.Config(application, ws=SocketProtocol, log_config=None, lifespan="off")
+    config.load()
+    protocol, wire = SocketProtocol(config, ServerState(), {}), Wire()
+    protocol.connection_made(wire)
+    protocol.data_received(HANDSHAKE)
+    protocol.data_received(NO_FRAME)  # before the application has run
+    protocol.data_received(NO_FRAME)
+    assert wire.closed
+    protocol.connection_lost(None)
+    async with asyncio.timeout(5):
+        await done.wait()
+    assert [message["type"] for message in heard] == ["websocket.connect", "websocket.disconnect"]
+    assert heard[1]["code"] == BROKEN
