@@ -31,7 +31,9 @@ from intramedial.whole import KNOWN, WHOLE, Whole, lines
 
 __all__ = ["HELD", "WHOLE", "OneWrite", "Protocol", "connection"]
 
-LINGER_S, LINGER_BYTES = 2, 1024 * 1024
+LINGER_S, LINGER_BYTES, LINGER_EVERY_S = 2, 1024 * 1024, 0.05
+"""After a refusal, bytes are dropped for so long, so many at most, and read so often."""
+
 SHORT_TARGET = 256
 _EXTENSIONS: dict[str, dict[str, Any]] = {WHOLE: {}}
 
@@ -108,6 +110,9 @@ class Protocol(Bounded):
         self._dropped += len(data)
         if self._dropped > LINGER_BYTES:
             self.transport.abort()
+        else:  # no faster than that: who was refused gets little of the process
+            self.flow.pause_reading()
+            self.loop.call_later(LINGER_EVERY_S, self.flow.resume_reading)
 
     # --- requests ------------------------------------------------------------------------------------------
 

@@ -92,15 +92,17 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self._rest += data
             self.transport.pause_reading()
             return
+        least = 1  # a read costs a token even when it ends no frame
         while data:
             part, data = data[:PART], data[PART:]
             self.conn.receive_data(part)
             if self.conn.handshake_exc is not None and not self.handshake_initiated:
                 self._fail_handshake()
                 return
-            if not self._spend(max(1, len(self.conn.events))):
+            if not self._spend(max(least, len(self.conn.events))):
                 self._overspent()
                 return
+            least = 0
             if self.conn.parser_exc is not None:
                 self.handle_parser_exception()
                 return
@@ -154,8 +156,10 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self.transport.close()
 
     def handle_parser_exception(self) -> None:
-        """Close the connection after bytes that are no WebSocket frames. uvicorn asserts that a close frame was
-        sent, but before the handshake is answered there is none."""
+        """Close the connection after bytes that are no WebSocket frames.
+
+        uvicorn asserts that a close frame was sent, but before the handshake is answered there is none.
+        """
         if self.conn.close_sent is not None:
             super().handle_parser_exception()
             return

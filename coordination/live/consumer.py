@@ -1,11 +1,15 @@
 """A live socket from its handshake to its end.
 
-It passes on what the room says, and hears of what the client says little. A refused socket is accepted and
-closed with a code, since a browser shows its page no other answer: 4000 + the status of the problem (4401
-`unauthenticated` or `trial_expired`, 4403 `forbidden`, 4404 `not_found`, 4429 `rate_limited`), with its
-reason as the close reason. Only a handshake from a page of another site, or with a session and no Origin, is
-answered 403 and never becomes a socket. Besides: 4408 a client that does not read, 1009 a frame that is too
-large, 1013 not now, 1012 the server restarts.
+It passes on what the room publishes; of what a client sends it knows only `{"type": "resync"}`.
+
+A refused socket is accepted and closed with a code, since a browser shows its page no other answer: 4000 +
+the status of the problem (4401 `unauthenticated` or `trial_expired`, 4403 `forbidden`, 4404 `not_found`, 4429
+`rate_limited`), with its reason as the close reason. Two handshakes never become a socket: one from a page of
+another site, or with a session and no Origin, is answered 403 here; one that carries nothing that could let
+it in is answered 401 by the listener (`intramedial/upgrades.py`).
+
+Other codes: 4408 the client does not read, 1008 too many frames, 1009 a frame is too large, 1013 not now,
+1012 the server restarts.
 """
 
 import asyncio

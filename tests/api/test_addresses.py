@@ -2,7 +2,7 @@
 
 import pytest
 
-from intramedial.addresses import address_hash, client_address
+from intramedial.addresses import address_hash, client_address, counted_as
 from intramedial.parsers import networks
 
 PROXIES = networks("10.0.0.0/8, ::1")
@@ -41,3 +41,13 @@ def test_the_hash_tells_addresses_apart_and_not_what_they_are():
 def test_of_ipv6_a_whole_customer_is_one_address():
     assert address_hash("2001:db8:0:1::1") == address_hash("2001:db8:0:1:ffff::2")
     assert address_hash("2001:db8:0:1::1") != address_hash("2001:db8:0:2::1")
+
+
+def test_what_connections_are_counted_as():
+    proxies = networks("192.0.2.0/24,2001:db8:1::/48")
+    assert counted_as("203.0.113.7", proxies) == counted_as("::ffff:203.0.113.7", proxies) == "203.0.113.7"
+    assert (
+        counted_as("2001:db8:2::1", proxies) == counted_as("2001:db8:2::ffff:1", proxies) == "2001:db8:2::/64"
+    )
+    assert counted_as("192.0.2.9", proxies) is counted_as("2001:db8:1::1", proxies) is None
+    assert counted_as("", proxies) is None

@@ -14,6 +14,7 @@ errors, and a peer that is not installed is a row that says so.
     python -m tests.bench growth       what becomes of us as tables, chains and logs grow
     python -m tests.bench readme       put the last results into the README, as tables and plots
     python -m tests.bench.admin sqlite the admin's pages over a million leases and ten million receipts
+    python -m tests.bench.attacks      a tenant beside strangers who attack; the table of docs/listener.md
 
 `load` is the client, `contestants` the servers, `workloads` what is said to them, `rounds` takes turns,
 `growth` fills tables first; `report` and `plot` show what was measured.

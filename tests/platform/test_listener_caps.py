@@ -47,6 +47,18 @@ def test_a_used_connection_survives_any_number_of_silent_ones(server: ServerProc
     assert "INTRAMEDIAL_ADDRESS_CONNECTIONS raises it" in server.log
 
 
+def test_who_showed_a_credential_outlasts_those_who_did_not(server: ServerProcess) -> None:
+    """Although they were served later."""
+    tenant = Client(server, ask(server))
+    assert tenant.answer()[0] == 200
+    for _ in range(2):
+        for _ in range(OF_ADDRESS + 20):
+            stranger = Client(server, get(fields=b"Authorization: Bearer imk_nonsense\r\n"))
+            assert stranger.answer()[0] == 200
+        tenant.send(ask(server))
+        assert tenant.answer()[0] == 200
+
+
 def test_live_sockets_do_not_count_once_their_clients_are_let_in(bootstrapped: Path, tmp_path: Path) -> None:
     with serving(bootstrapped, tmp_path / "data", INTRAMEDIAL_ADDRESS_CONNECTIONS="3") as server:
         watching: list[Client] = []
