@@ -104,13 +104,15 @@ async def other_caller(db: Callable[..., Awaitable[Any]]) -> AsyncIterator[Calle
     await caller.close()
 
 
-@pytest.fixture
-async def visitor(settings: Any) -> AsyncIterator[Caller]:
-    """A caller that signs with a key that nobody knows yet.
+@pytest.fixture(autouse=True)
+def room_for_trials(settings: Any) -> None:
+    """All tests come from one address, whichever of them run in this process. A test of the limit sets it."""
+    settings.TRIALS_PER_HOUR = settings.TRIALS_IN_ALL = 1_000_000
 
-    All tests come from one address; only the test of the limit on new trials has one.
-    """
-    settings.TRIALS_PER_HOUR = 1_000_000
+
+@pytest.fixture
+async def visitor() -> AsyncIterator[Caller]:
+    """A caller that signs with a key that nobody knows yet."""
     caller = Caller(agent=Agent())
     yield caller
     await caller.close()

@@ -52,6 +52,12 @@ def workers(server: ServerProcess) -> list[int]:
     return [int(pid) for pid in children.split()]
 
 
+def catches(pid: int, signum: signal.Signals) -> bool:
+    """Whether a process has a handler of its own for the signal."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return bool(int(status.split("SigCgt:")[1].split()[0], 16) & (1 << (signum - 1)))
+
+
 def answers(server: ServerProcess) -> bool:
     """Whether it answers, over a connection of its own."""
     caller = Caller(server)
@@ -88,12 +94,7 @@ def test_one_process_that_is_told_to_stop_is_no_fault(live_server_process: Any, 
 def test_a_stop_during_the_start_is_no_fault(bootstrapped: Path) -> None:
     process = serve(bootstrapped)
     until(lambda: b"manage.py" in Path(f"/proc/{process.pid}/cmdline").read_bytes())
-    for _ in range(200):  # at whichever moment: from Python's own start it would be an end by a signal
-        if "SigCgt" in (status := Path(f"/proc/{process.pid}/status").read_text()):
-            caught = int(status.split("SigCgt:")[1].split()[0], 16)
-            if caught & (1 << (signal.SIGTERM - 1)):
-                break
-        time.sleep(0.02)
+    until(lambda: catches(process.pid, signal.SIGTERM))  # before that, the signal ends the interpreter itself
     process.terminate()
     _, log = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 0, log

@@ -44,6 +44,7 @@ def enter(workspace: str) -> str:
         workspace=workspace,
         event="coordination.lease",
         outcome="granted",
+        resource="lock:a",
         digest="d",
         result_json=b'{"ok":true}',
     )

@@ -81,7 +81,7 @@ def test_what_is_within_the_limits_is_served(server: ServerProcess) -> None:
     for request in (
         get(fields=b"a: b\r\n" * 99),
         get(fields=b"a: %b\r\n" % (b"b" * 32_000)),
-        get("/health/live?" + "a" * 30_000),
+        get("/llms.txt?" + "a" * 30_000),
         b"\r\n\r\n" + get(),
         b"GET http://127.0.0.1/health/live HTTP/1.1\r\n" + HOST + b"\r\n",
     ):

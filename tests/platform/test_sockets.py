@@ -38,28 +38,45 @@ class Wire(asyncio.Transport):
         pass
 
 
-@pytest.mark.parametrize("then", ["accepts", "refuses"])
-async def test_no_frame_before_the_handshake_is_answered_closes_the_connection(then):
-    heard, done = [], asyncio.Event()
-
-    async def application(scope, receive, send):
-        try:
-            for _ in range(2):
-                heard.append(await receive())
-            await send({"type": "websocket.accept" if then == "accepts" else "websocket.close"})
-        finally:
-            done.set()
-
+def opened(application):
+    """A protocol that runs `application`, and the wire it writes to."""
     config = uvicorn.Config(application, ws=SocketProtocol, log_config=None, lifespan="off")
     config.load()
     protocol, wire = SocketProtocol(config, ServerState(), {}), Wire()
     protocol.connection_made(wire)
+    return protocol, wire
+
+
+async def test_no_frame_in_the_packet_of_the_handshake_closes_the_connection():
+    async def application(scope, receive, send):
+        pytest.fail("the application runs for a client that does not wait for the answer")
+
+    protocol, wire = opened(application)
+    protocol.data_received(HANDSHAKE + NO_FRAME)
+    assert wire.closed
+    protocol.connection_lost(None)
+
+
+@pytest.mark.parametrize(("then", "code"), [("accept", 1002), ("close", BROKEN)])
+async def test_what_comes_before_the_answer_is_parsed_after_it(then, code):
+    heard, done = [], asyncio.Event()
+
+    async def application(scope, receive, send):
+        heard.append(await receive())
+        assert not wire.closed
+        await send({"type": f"websocket.{then}"})
+        heard.append(await receive())
+        done.set()
+
+    protocol, wire = opened(application)
     protocol.data_received(HANDSHAKE)
     protocol.data_received(NO_FRAME)  # before the application has run
     protocol.data_received(NO_FRAME)
-    assert wire.closed
-    protocol.connection_lost(None)
     async with asyncio.timeout(5):
+        await asyncio.sleep(0)
+        while not wire.closed:
+            await asyncio.sleep(0)
+        protocol.connection_lost(None)
         await done.wait()
     assert [message["type"] for message in heard] == ["websocket.connect", "websocket.disconnect"]
-    assert heard[1]["code"] == BROKEN
+    assert heard[1]["code"] == code
