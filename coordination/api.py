@@ -1,6 +1,5 @@
 """The REST router of coordination: from a validated request to a command, from an outcome to an answer."""
 
-import asyncio
 from collections.abc import Awaitable, Mapping
 from typing import Any
 
@@ -120,9 +119,10 @@ async def agent(request: Call, query: Query[schemas.AgentQuery]) -> Reply:
     return await _seen(queries.agent(request.caller.workspace, query.did))
 
 
-async def check_authority() -> None:
-    """Raise unless the authority's thread and its database answer."""
-    await asyncio.wrap_future(authority.get().run(lambda store: store.engine.latest()))
+async def check_authority() -> dict[str, Any]:
+    """Raise unless the authority's thread and its database answer; what to tell of them, see
+    `authority.check`."""
+    return await authority.check()
 
 
 async def _seen(reading: Awaitable[dict[str, Any] | None]) -> Reply:

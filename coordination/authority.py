@@ -3,16 +3,20 @@
 What it is and promises is told in `door.py`.
 """
 
+import asyncio
 import os
 import secrets
 import threading
+from collections.abc import Callable
 from contextlib import closing
+from typing import Any
 
-from . import clock
+from . import clock, restoring
 from .asks import Answer, Ask, Unavailable
 from .door import BATCH, Authority
+from .engines import Standing
 from .housekeeping import Gone, Housekeeper, keep_house, none_gone
-from .opening import open_engine, rules, unused_days
+from .opening import open_engine, prepare_files, rules, unused_days
 from .outbox import Drain
 from .store import PULSE_MS, StorageFault, Store
 
@@ -23,7 +27,10 @@ __all__ = [
     "Authority",
     "StorageFault",
     "Unavailable",
+    "ask_whether_used",
     "ask_which_are_gone",
+    "check",
+    "check_files",
     "get",
     "purge_offline",
     "rules",
@@ -36,12 +43,26 @@ _authority: Authority | None = None
 _drain: Drain | None = None
 _housekeeper: Housekeeper | None = None
 _gone: Gone = none_gone
+_used: Callable[[], bool] = bool
 
 
 def ask_which_are_gone(gone: Gone) -> None:
     """Have housekeepers ask this which workspaces are no more; called in their threads, once a day."""
     global _gone
     _gone = gone
+
+
+def ask_whether_used(used: Callable[[], bool]) -> None:
+    """Have `check_files` ask this whether there are workspaces."""
+    global _used
+    _used = used
+
+
+def check_files() -> None:
+    """Look at the embedded database's files before any program opens them; see
+    `engines.sqlite_files.prepare`. Raises StorageFault, with words, when they are missing and should not be.
+    """
+    prepare_files(_used)
 
 
 def start(outage_after_ms: int | None = 5_000) -> Authority:
@@ -53,8 +74,10 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
     global _authority, _drain, _housekeeper
     with _lock:
         if _authority is None:
-            engine = open_engine()
+            check_files()
+            engine = open_engine(marked=True)
             try:
+                restoring.take(engine)
                 if not engine.shared and clock.installed() is None:
                     clock.install(clock.SteadyClock(engine.latest() + PULSE_MS))
                 drain = Drain()
@@ -87,6 +110,24 @@ def get() -> Authority:
     return _authority or start()
 
 
+async def check() -> dict[str, Any]:
+    """Ask the database, from the authority's thread; what an operator should know of it. `restored`: when it
+    was restored last, and what tokens are above since then. `clockAheadMs`: by how much the authority's clock
+    is ahead of the machine's, if that is more than a few seconds. Raises StorageFault."""
+    running = get()
+
+    def ask(store: Store) -> Standing | None:
+        store.engine.latest()
+        return store.engine.standing()
+
+    restored = restoring.told(await asyncio.wrap_future(running.run(ask)))
+    ahead = running.clock_ahead_ms()
+    return {
+        **({} if restored is None else {"restored": restored}),
+        **({} if ahead < clock.AHEAD_MS else {"clockAheadMs": ahead}),
+    }
+
+
 def purge_offline(days: int | None = None) -> int:
     """Keep house now, from a process that is not a server; returns how many resources were forgotten, which
     are those unused for `days` (default: the setting). On PostgreSQL, beside the servers or without them.
@@ -95,7 +136,9 @@ def purge_offline(days: int | None = None) -> int:
     keeps house by itself, once a day.
     """
     try:
-        with closing(open_engine()) as engine, closing(open_engine(readonly=True)) as read:
+        check_files()
+        with closing(open_engine(marked=True)) as engine, closing(open_engine(readonly=True)) as read:
+            restoring.take(engine)
             now = engine.latest() if engine.shared else clock.SteadyClock(engine.latest())()
             store = Store(engine, rules(), "purge")
             unused = unused_days() if days is None else days

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import orjson
 from django.db import connections
@@ -23,6 +23,7 @@ CHECK_WITHIN_S = 2.0
 REMEMBERED_S = 0.5
 
 Check = Callable[[], Awaitable[object]]
+"""Raises when its part does not answer. A dict that it returns is told beside the parts."""
 State = Literal["ok", "failed"]
 Parts = dict[str, State]
 
@@ -35,11 +36,23 @@ class Live(Shape):
     ok: Literal[True]
 
 
+class Restored(Shape):
+    """The last time that the database of leases was found to be an older one."""
+
+    at: str = Field(description="When that was seen.")
+    tokens_above: int = Field(description="Every fencing token given since then is above this.")
+    why: str = Field(description="What told of it.")
+
+
 class Ready(Shape):
     """Everything needed for a lease answers. A ledger that does not is said, but delays no lease."""
 
     ok: Literal[True]
     parts: dict[str, State] = Field(description="authority, accounts, ledger: each `ok` or `failed`.")
+    restored: Restored | None = Field(None, description="There once the database of leases was restored.")
+    clock_ahead_ms: int | None = Field(
+        None, description="By how much the authority's clock is ahead of the machine's; there if it is much."
+    )
 
 
 class NotReady(ProblemShape):
@@ -85,10 +98,10 @@ def router(authority: Check) -> Router:
         parts = await readiness.parts()
         if failed := [name for name in ("authority", "accounts") if parts[name] != "ok"]:
             problem = Problem("authority_unavailable", f"Not answering: {', '.join(failed)}.")
-            body = problem_body(problem, logs.request_id.get()) | {"parts": parts}
+            body = problem_body(problem, logs.request_id.get()) | {"parts": parts} | readiness.told
             headers = ((b"retry-after", b"1"),)
             return Reply(503, orjson.dumps(body), headers, b"application/problem+json")
-        return Reply(200, orjson.dumps({"ok": True, "parts": parts}))
+        return Reply(200, orjson.dumps({"ok": True, "parts": parts} | readiness.told))
 
     return routes
 
@@ -111,6 +124,8 @@ class Readiness:
         self._checks = checks
         self._clock = clock
         self._until = float("-inf")
+        self.told: dict[str, Any] = {}
+        """What checks returned besides, when they last succeeded."""
         self._running: asyncio.Task[Parts] | None = None
 
     async def parts(self) -> Parts:
@@ -129,7 +144,9 @@ class Readiness:
     async def _state(self, name: str, check: Check) -> State:
         try:
             async with asyncio.timeout(CHECK_WITHIN_S):
-                await check()
+                said = await check()
+                if isinstance(said, dict):
+                    self.told = said
         except Exception as error:
             logger.warning("health check of %s failed: %s: %s", name, type(error).__name__, error)
             return "failed"

@@ -12,7 +12,7 @@ STORE = (
 AUTHORITY = (
     *("coordination.alarm", "coordination.asks", "coordination.authority", "coordination.batch"),
     *("coordination.broadcast", "coordination.door", "coordination.housekeeping"),
-    *("coordination.inbox", "coordination.outbox"),
+    *("coordination.inbox", "coordination.outbox", "coordination.restoring"),
 )
 # What a shell sees of all that.
 DOOR = (*VALUES, "coordination.authority", "coordination.history", "coordination.queries")
@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "coordination/texts.py": ("coordination.problem_texts",),
     "coordination/problem_texts.py": (),
     "coordination/part_texts.py": (),
-    "coordination/apps.py": ("coordination.authority", "intramedial.workspaces"),
+    "coordination/apps.py": ("coordination.authority", "intramedial.databases", "intramedial.workspaces"),
     "coordination/migrations/*": ("coordination.models",),
     "coordination/clock.py": (),
     "coordination/models.py": (),
@@ -100,6 +100,7 @@ MAY_IMPORT = {
 # Where a clock is read, and why. The core takes `now` as an argument.
 MAY_READ_CLOCKS = {
     "coordination/clock.py": "the authority's one clock",
+    "coordination/engines/mark.py": "when the mark was written, against its file's change time",
     "coordination/ids.py": "ids rise with time",
     "intramedial/access_log.py": "how long a request took",
     "intramedial/accounts/admin.py": "when a password was revoked",

@@ -6,15 +6,14 @@ half a cycle would both pass.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
 import psycopg
 
-from ..ids import new_stamp
 from . import (
+    GRANTED,
     GUARDED,
     WRITES,
     Begun,
@@ -28,7 +27,10 @@ from . import (
     WriteRefused,
 )
 from . import postgres_sql as sql
-from .postgres_session import OPTIONS, SESSION, Answer, Session, Statement
+from .mark import Grant, Marker
+from .postgres_session import OPTIONS, SESSION, Answer, Session, Statement, document, faults
+from .postgres_standing import PostgresStanding
+from .postgres_upkeep import PostgresUpkeep
 
 
 def lock_number(text: str) -> int:
@@ -37,35 +39,24 @@ def lock_number(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-def document(rows: Sequence[Row]) -> str:
-    """Rows as the JSON array of arrays that `postgres_sql.rows` reads; claims are UTF-8 already."""
-    return orjson.dumps(rows, default=bytes.decode).decode()
-
-
-@contextmanager
-def _faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
-    try:
-        yield
-    except (psycopg.IntegrityError, psycopg.DataError) as error:
-        raise WriteRefused(f"{type(error).__name__}: {error}") from error
-    except psycopg.Error as error:
-        raise fault(f"{type(error).__name__}: {error}") from error
-
-
-class PostgresEngine:
+class PostgresEngine(PostgresStanding, PostgresUpkeep):
     """See `Engine`. Connects when first needed and again after a lost connection."""
 
     shared = True
 
-    def __init__(self, conninfo: Mapping[str, Any]) -> None:
+    def __init__(self, conninfo: Mapping[str, Any], marker: Marker | None = None) -> None:
         """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password … How
-        patient a session is, it does not say: less so than the pages."""
+        patient a session is, it does not say: less so than the pages. `marker` keeps this process's mark."""
         options = f"{conninfo.get('options', '')} {OPTIONS}"
         self._conninfo = {**conninfo, **SESSION, "options": options}
         self._open: Session | None = None
         self._within = False  # a transaction, which is lost with its connection
         self._unsaid: list[Statement] = []  # its writes, which go with the commit
         self.statements = 0
+        self.marker = marker
+        self._granted: Sequence[Grant] = ()
+        self.met: Callable[[], None] | None = None  # called before the first transaction of each session
+        self._known: Session | None = None
 
     def _session(self) -> Session:
         if self._open is None or self._open.closed:
@@ -86,12 +77,13 @@ class PostgresEngine:
         return session.ask((statement, ()), *more)[1:]
 
     def _all(self, query: str, params: Sequence[Any] = ()) -> list[Row]:
-        with _faults():
+        with faults():
             return self._ask((query, params))[0].rows
 
     def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
-        with _faults():
+        self._meet()
+        with faults():
             _, begun, outages, stamps = self._begin(
                 "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
                 (sql.LOCKS, [locks]),
@@ -99,11 +91,19 @@ class PostgresEngine:
                 (sql.OUTAGES, ()),
                 (sql.STAMPS, [list(workspaces)]),
             )
-        [(clock, pulse, due, isolation, durable)] = begun.rows
+        [(clock, pulse, due, floor, isolation, durable)] = begun.rows
         if isolation != "read committed" or durable == "off":
             raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
         due_from = (clock if horizon is None else horizon) + 1 if due is None else due
-        return Begun(clock, pulse, outages.rows, dict(stamps.rows), due_from)
+        return Begun(clock, pulse, outages.rows, dict(stamps.rows), due_from, floor or 0)
+
+    def _meet(self) -> None:
+        """A session may lead to another database than the one before it did."""
+        with faults():
+            session = self._session()
+        if self.met is not None and session is not self._known:
+            self.met()
+            self._known = self._open
 
     def load(self, want: Wanted, now: int) -> Loaded:
         statements: dict[str, Statement] = {
@@ -128,7 +128,7 @@ class PostgresEngine:
 
     def _named(self, statements: Mapping[str, Statement]) -> dict[str, list[Row]]:
         """The rows of each, by its name."""
-        with _faults():
+        with faults():
             answers = self._ask(*statements.values()) if statements else []
         return {name: answer.rows for name, answer in zip(statements, answers, strict=True)}
 
@@ -141,13 +141,14 @@ class PostgresEngine:
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
         """As `Engine.write`; nothing is sent before `commit`, which is what a write is refused by."""
+        self._granted = changes.get(GRANTED, ())
         for name in WRITES:
             if rows := changes.get(name):
                 guard = [len(rows)] if name in GUARDED else []
                 self._unsaid.append((sql.WRITE[name], [document(rows), *guard]))
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
-        with _faults():
+        with faults():
             _, pulses, outages = self._ask(
                 ("SELECT pg_advisory_xact_lock(%s)", [lock_number("outage")]),
                 ("SELECT max(at) FROM lease_pulse", ()),
@@ -165,7 +166,7 @@ class PostgresEngine:
         statements, self._unsaid = self._unsaid, []
         if process is not None:
             statements.append((sql.PULSE, [process, now]))
-        with _faults(InDoubt):
+        with faults(InDoubt):
             try:
                 *_, done = self._ask(*statements, ("COMMIT", ()))
             except psycopg.errors.DivisionByZero as error:
@@ -173,10 +174,13 @@ class PostgresEngine:
             if done.tag != "COMMIT":
                 raise StorageFault(f"the commit became a {done.tag}")
         self._within = False
+        granted, self._granted = self._granted, ()
+        if self.marker is not None and (granted or process is not None):
+            self.marker.note(granted, now if process is not None else None)
 
     def rollback(self) -> None:
         self._within = False
-        self._unsaid = []
+        self._unsaid, self._granted = [], ()
         try:
             if self._open is not None and not self._open.closed and not self._open.idle:
                 self._ask(("ROLLBACK", ()))
@@ -186,7 +190,7 @@ class PostgresEngine:
     @contextmanager
     def reading(self) -> Iterator[Begun]:
         try:
-            with _faults():
+            with faults():
                 clock, outages = self._begin(
                     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                     (f"SELECT {sql.CLOCK}", ()),
@@ -227,7 +231,7 @@ class PostgresEngine:
             " ORDER BY id LIMIT %s"
         )
         try:
-            with _faults():
+            with faults():
                 self._begin("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY")
             mine = self._all("SELECT pg_try_advisory_xact_lock(%s)", [lock_number("outbox")])[0][0]
             yield self._all(query, [list(kids), limit]) if mine else []
@@ -247,48 +251,10 @@ class PostgresEngine:
     def latest(self) -> int:
         return int(self._all(f"SELECT {sql.CLOCK}")[0][0])
 
-    def resources_after(self, after: Key, limit: int) -> list[Row]:
-        query = (
-            "SELECT workspace, name, due_at, used_at FROM lease_resource WHERE (workspace, name) > (%s, %s)"
-            " ORDER BY workspace, name LIMIT %s"
-        )
-        return self._all(query, [*after, limit])
-
-    def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
-        keys = document([(workspace, name) for name in names])
-        rows = self._all(sql.PURGE, [keys, unused_since, workspace, new_stamp()])
-        return int(rows[0][0])
-
-    def tenants_after(self, after: str, limit: int) -> list[str]:
-        query = "SELECT workspace FROM lease_tenant WHERE workspace > %s ORDER BY workspace LIMIT %s"
-        return self._names(query, after, limit)
-
-    def forget_tenant(self, workspace: str, limit: int) -> int:
-        if self._all(sql.BUSY, [workspace, workspace])[0][0]:
-            return 0
-        with _faults():
-            self._ask((sql.STAMP, [new_stamp(), workspace]))
-            gone = sum(
-                a.count for a in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
-            )
-            return gone or self._ask((sql.FORGET_FLOOR, [workspace]))[0].count
-
-    def forget_history(self, before: int, limit: int) -> int:
-        with _faults():
-            _, moves = self._ask(
-                ("DELETE FROM lease_outage WHERE until < %s", [before]),
-                (
-                    "DELETE FROM lease_trust_move WHERE at < %s"
-                    " AND id = ANY(ARRAY(SELECT id FROM lease_trust_move ORDER BY id LIMIT %s))",
-                    [before, limit],
-                ),
-            )
-        return moves.count
-
-    def forget_pulses(self, older_ms: int) -> None:
-        self._all("DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s", [older_ms])
-
     def close(self) -> None:
+        if self.marker is not None:
+            self.marker.close()
+            self.marker = None
         if self._open is not None:
             try:
                 self._open.close()

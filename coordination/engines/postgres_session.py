@@ -5,13 +5,17 @@ waits for the socket each time, which cost more than all that the server did.
 """
 
 import select
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, NamedTuple
 
+import orjson
 import psycopg
 from psycopg import pq
 from psycopg.errors import error_from_result
+
+from . import Row, StorageFault, WriteRefused
 
 # A server that hangs must become an error in time: a caller is told within seconds that there is no lease.
 SESSION = {
@@ -29,6 +33,23 @@ OPTIONS = (
     " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off"
     " -c max_parallel_workers_per_gather=0"
 )
+
+
+@contextmanager
+def faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
+    """PostgreSQL's errors as `fault`, or as WriteRefused when only the rows are at fault."""
+    try:
+        yield
+    except (psycopg.IntegrityError, psycopg.DataError) as error:
+        raise WriteRefused(f"{type(error).__name__}: {error}") from error
+    except psycopg.Error as error:
+        raise fault(f"{type(error).__name__}: {error}") from error
+
+
+def document(rows: Sequence[Row]) -> str:
+    """Rows as the JSON array of arrays that `postgres_sql.rows` reads; claims are UTF-8 already."""
+    return orjson.dumps(rows, default=bytes.decode).decode()
+
 
 Statement = tuple[str, Sequence[Any]]
 """SQL with `%s` where a parameter comes, and the parameters: None, bool, int, str, lists of int or str."""

@@ -4,7 +4,7 @@ import secrets
 from typing import Any
 
 from django.core.management import call_command
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from intramedial import databases
@@ -33,6 +33,10 @@ class Command(ResultCommand):
 
     def run(self, options: dict[str, Any]) -> Result:
         """What was made: adminEmail, adminPassword, betaPassword, workspace, apiKey; {} when nothing was."""
+        try:
+            databases.check_files()
+        except databases.Unusable as fault:
+            raise CommandError(str(fault)) from None
         for alias in databases.distinct_aliases():
             call_command("migrate", database=alias, interactive=False, verbosity=0)
         signing.current()

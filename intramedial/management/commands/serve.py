@@ -35,6 +35,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Check what can be checked before the start, bind, serve."""
         check_processes()
+        check_files()
         check_migrated()
         listener = bind(settings.HOST, settings.PORT)
         address = f"http://{settings.HOST}:{settings.PORT}"
@@ -96,6 +97,14 @@ def check_processes() -> None:
         missing.append("Redis (REDIS_URL=redis://…)")
     if missing:
         raise CommandError(f"WEB_PROCESSES={settings.WEB_PROCESSES} needs {' and '.join(missing)}.")
+
+
+def check_files() -> None:
+    """CommandError when a database's files are not as they should be."""
+    try:
+        databases.check_files()
+    except databases.Unusable as fault:
+        raise CommandError(str(fault)) from None
 
 
 def check_migrated() -> None:
