@@ -9,9 +9,11 @@ import secrets
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-from . import clock, restoring
+from . import clock, recovery, restoring
+from .ahead import ClockWatch, in_words
 from .asks import Answer, Ask, Unavailable
 from .door import BATCH, Authority
 from .engines import Standing
@@ -31,8 +33,11 @@ __all__ = [
     "ask_which_are_gone",
     "check",
     "check_files",
+    "clock_ahead",
     "get",
+    "look",
     "purge_offline",
+    "restore",
     "rules",
     "start",
     "stop",
@@ -42,6 +47,7 @@ _lock = threading.Lock()
 _authority: Authority | None = None
 _drain: Drain | None = None
 _housekeeper: Housekeeper | None = None
+_clock_watch: ClockWatch | None = None
 _gone: Gone = none_gone
 _used: Callable[[], bool] = bool
 
@@ -71,7 +77,7 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
 
     Raises StorageFault when the database cannot be had, or another process is the authority over it.
     """
-    global _authority, _drain, _housekeeper
+    global _authority, _drain, _housekeeper, _clock_watch
     with _lock:
         if _authority is None:
             check_files()
@@ -91,23 +97,31 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
             drain.start(authority.drained)
             housekeeper = Housekeeper(lambda: open_engine(readonly=True), unused_days(), _gone)
             housekeeper.start(lambda job: authority.run(job).result(timeout=60))
+            _clock_watch = ClockWatch(authority.clock_ahead_ms)
+            _clock_watch.start()
             _authority, _drain, _housekeeper = authority, drain, housekeeper
         return _authority
 
 
 def stop() -> None:
     """Answer what has arrived and close. Idempotent."""
-    global _authority, _drain, _housekeeper
+    global _authority, _drain, _housekeeper, _clock_watch
     with _lock:
-        for part in (_drain, _housekeeper, _authority):
+        for part in (_clock_watch, _drain, _housekeeper, _authority):
             if part is not None:
                 part.stop()
-        _authority = _drain = _housekeeper = None
+        _authority = _drain = _housekeeper = _clock_watch = None
 
 
 def get() -> Authority:
     """The authority of this process, started if it was not (under servers that send no lifespan events)."""
     return _authority or start()
+
+
+def clock_ahead() -> str:
+    """By how much the authority's clock is ahead of the machine's, in words; empty if it is not by much."""
+    ahead_ms = 0 if _authority is None else _authority.clock_ahead_ms()
+    return in_words(ahead_ms) if ahead_ms >= clock.AHEAD_MS else ""
 
 
 async def check() -> dict[str, Any]:
@@ -126,6 +140,19 @@ async def check() -> dict[str, Any]:
         **({} if restored is None else {"restored": restored}),
         **({} if ahead < clock.AHEAD_MS else {"clockAheadMs": ahead}),
     }
+
+
+def restore(source: Path | None = None, new: bool = False) -> dict[str, Any]:
+    """See `manage.py restore`. Raises Unavailable, with words."""
+    try:
+        return recovery.restore(source, new)
+    except StorageFault as fault:
+        raise Unavailable(str(fault)) from fault
+
+
+def look() -> dict[str, Any]:
+    """What is known of the leases while no server runs; see `recovery.look`."""
+    return recovery.look(_used)
 
 
 def purge_offline(days: int | None = None) -> int:

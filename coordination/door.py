@@ -112,8 +112,7 @@ class Authority:
         await asyncio.wrap_future(self.run(lambda store: self._look()))
 
     def clock_ahead_ms(self) -> int:
-        """By how much the authority's clock is ahead of the machine's, in ms; negative when it is behind. 0
-        for a clock that is neither the steady one nor the database's."""
+        """By how much the authority's clock is ahead of the machine's; 0 for a clock that tests installed."""
         installed = clock.installed()
         if installed is not None and not isinstance(installed, clock.SteadyClock):
             return 0

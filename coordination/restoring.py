@@ -62,11 +62,13 @@ def signs(standing: Standing | None, pulse: int | None, token: Token, seen: Witn
     if seen.said:
         return ", ".join(seen.said)
     marks = [found.mark for found in seen.marks if found.mark is not None]
-    if any(behind(mark, pulse, token) for mark in marks):
+    # What tokens were raised for already tells of nothing new.
+    latest = max(pulse or 0, (standing.restored_at or 0) if standing is not None else 0)
+    if any(behind(mark, latest, token) for mark in marks):
         return "the database is older than the mark beside it"
     if not shared and (why := _of_file(standing, seen.marks)):
         return why
-    if seen.issued > (pulse or 0) + PULSE_SLACK_MS:
+    if seen.issued > latest + PULSE_SLACK_MS:
         return "the ledger has receipts that are younger than the database"
     return ""
 
@@ -85,9 +87,9 @@ def _of_file(standing: Standing | None, marks: Sequence[Found]) -> str:
     return ""
 
 
-def behind(mark: Mark, pulse: int | None, token: Token) -> bool:
-    """Whether the database is older than the last commit that the mark tells of."""
-    if mark.pulse > (pulse or 0):
+def behind(mark: Mark, pulse: int, token: Token) -> bool:
+    """Whether a database with this last pulse is older than the last commit that the mark tells of."""
+    if mark.pulse > pulse:
         return True
     if mark.witness is None:
         return False
@@ -118,7 +120,8 @@ def recognise(engine: Engine, seen: Witnesses) -> Standing:
     marks = [found.mark for found in seen.marks if found.mark is not None]
     highest = max([seen.given, *(mark.highest for mark in marks)])
     if why:
-        now = engine.latest() if engine.shared else max(clock.wall_ms(), engine.latest())
+        marked = max([seen.issued, *(mark.pulse for mark in marks)])
+        now = max(engine.latest(), marked, 0 if engine.shared else clock.wall_ms())
         since = _since(engine, pulse, seen)
         fresh = Standing(secrets.token_hex(16), restored_at=now, why=why)
         standing = engine.raise_floor(

@@ -1,6 +1,7 @@
 """`/health/live`: the process answers. `/health/ready`: it can serve what it promises."""
 
 import asyncio
+import http.client
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -8,6 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 import orjson
+from django.conf import settings
 from django.db import connections
 from ninja import Router
 from pydantic import Field
@@ -104,6 +106,20 @@ def router(authority: Check) -> Router:
         return Reply(200, orjson.dumps({"ok": True, "parts": parts} | readiness.told))
 
     return routes
+
+
+def ask_ready(within_s: float = 3.0) -> dict[str, Any] | None:
+    """What the server of these settings says at `/health/ready`; None when no server answers there."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 (not bound)
+    connection = http.client.HTTPConnection(host, settings.PORT, timeout=within_s)
+    try:
+        connection.request("GET", "/health/ready")
+        said = orjson.loads(connection.getresponse().read())
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()
+    return said if isinstance(said, dict) else None
 
 
 def database(alias: str) -> Check:

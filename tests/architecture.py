@@ -10,9 +10,16 @@ STORE = (
 )
 # The one door, and the parts of it.
 AUTHORITY = (
-    *("coordination.alarm", "coordination.asks", "coordination.authority", "coordination.batch"),
+    *(
+        "coordination.ahead",
+        "coordination.alarm",
+        "coordination.asks",
+        "coordination.authority",
+        "coordination.batch",
+    ),
     *("coordination.broadcast", "coordination.door", "coordination.housekeeping"),
-    *("coordination.inbox", "coordination.outbox", "coordination.restoring"),
+    *("coordination.inbox", "coordination.outbox"),
+    *("coordination.recovery", "coordination.restoring"),
 )
 # What a shell sees of all that.
 DOOR = (*VALUES, "coordination.authority", "coordination.history", "coordination.queries")

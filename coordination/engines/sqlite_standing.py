@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 
-from . import Standing
+from . import Standing, StorageFault
 from .sqlite_session import faults
 
 _STANDING = "SELECT database_id, token_floor, restored_at, why FROM lease_database WHERE name = 'this'"
@@ -63,7 +63,15 @@ class SqliteStanding:
         return self._put("", lambda highest: Standing(database_id))
 
     def raise_floor(self, known: str, new: Standing, floor: Callable[[int], int]) -> Standing:
-        """See `Engine`."""
+        """See `Engine`. A file that is damaged is a StorageFault: a log of another state may have been played
+        onto it."""
+        with faults():
+            sound = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if sound != "ok":
+            raise StorageFault(
+                f"the database of leases is damaged ({sound}). Put a sound backup in place with"
+                " `manage.py restore FROM`"
+            )
         return self._put(known, lambda highest: new._replace(token_floor=floor(highest)))
 
     def highest(self) -> int:
