@@ -18,7 +18,7 @@ from . import clock, restoring
 from .engines import StorageFault
 from .engines.sqlite_files import TABLES, prepare
 from .engines.sqlite_session import FileLock, connect, faults, lock_path
-from .opening import embedded_file, open_engine
+from .opening import embedded_file, open_engine, prepare_files
 
 PARTS = ("", "-wal", "-shm")
 BY_HAND = "an operator ran `manage.py restore`"
@@ -42,10 +42,12 @@ def restore(source: Path | None, new: bool) -> dict[str, Any]:
         except StorageFault as fault:
             raise StorageFault(f"{fault}. Stop the server first") from fault
         try:
-            moved = _replace(path, source) if new or source is not None else []
+            if new or source is not None:
+                moved = _replace(path, source)
         finally:
             lock.release()
-        moved = moved or prepare(path, lambda: True)
+        if not new and source is None:
+            moved = prepare(path, lambda: True)
     _migrate()
     standing = _raise(new)
     told = restoring.told(standing) or {}
@@ -152,7 +154,10 @@ def look(used: Callable[[], bool]) -> dict[str, Any]:
     """What `manage.py status` says of the leases while no server answers: `restored` and `clockAheadMs`, see
     `authority.check`, or `fault`."""
     try:
-        _there(used)
+        prepare_files(used)
+        path = embedded_file()
+        if path is not None and not path.exists():
+            raise StorageFault(f"{path} is not there yet: run `manage.py bootstrap`")
         with closing(open_engine(readonly=True)) as engine:
             restored = restoring.told(engine.standing())
             ahead = engine.latest() - clock.wall_ms()
@@ -162,11 +167,3 @@ def look(used: Callable[[], bool]) -> dict[str, Any]:
         **({} if restored is None else {"restored": restored}),
         **({} if ahead < clock.AHEAD_MS else {"clockAheadMs": ahead}),
     }
-
-
-def _there(used: Callable[[], bool]) -> None:
-    """StorageFault when the embedded file is missing; nothing is changed by looking."""
-    path = embedded_file()
-    if path is not None and (not path.exists() or not path.stat().st_size):
-        prepare(path, used)
-        raise StorageFault(f"{path} is not set up yet: run `manage.py bootstrap`")

@@ -30,7 +30,8 @@ import orjson
 logger = logging.getLogger(__name__)
 
 SLOT = 4096
-SLACK_NS = 50_000_000  # between reading the clock and the file's change time
+SLACK_NS = 25_000_000  # between reading the clock and the file's change time, which may be a tick older
+HELD_UP_NS = 10_000_000
 REBOOT_SLACK_NS = 60_000_000_000  # after a crash of the machine, the last writes may be lost
 PROCESSES = 256
 
@@ -157,12 +158,12 @@ class MarkFile:
         """Write what `mark` is now."""
         mark = self.mark
         mark.number += 1
-        for _ in range(3):
+        for _ in range(10):
             mark.at = time.time_ns()
             text = orjson.dumps(mark)
             os.pwrite(self._fd, b"%04x%08x" % (len(text), zlib.crc32(text)) + text, SLOT * (mark.number % 2))
             # A process that was held up in between would leave a change time that does not fit.
-            if time.time_ns() - mark.at < SLACK_NS // 2:
+            if time.time_ns() - mark.at < HELD_UP_NS:
                 break
         if durable:
             os.fsync(self._fd)

@@ -21,7 +21,7 @@ from .sqlite_session import FileLock, connect, faults, lock_path
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_ROWS = 700  # written since the last; about a thousand pages of the log
-LATE_NS = 1_000_000_000  # how long after the mark the log may have been written last
+LATE_NS = 300_000_000  # a commit without a grant or a pulse writes the log and not the mark
 TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'lease_resource'"
 BACK = "No lease is given until the file that was opened is back in its place."
 LOST = (
