@@ -82,7 +82,8 @@ def _of_file(standing: Standing | None, marks: Sequence[Found]) -> str:
         return "the mark beside the database is damaged"
     if not found.own:
         return "the data directory was copied, or overwritten by a copy"
-    if standing is not None and found.mark.database != standing.database_id:
+    # A database gets its id before its mark is written for the first time.
+    if standing is None or found.mark.database != standing.database_id:
         return "the mark beside the database is another database's"
     return ""
 

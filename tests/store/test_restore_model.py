@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from coordination import restoring
+from coordination import clock, restoring
 from coordination.core.decide import decide
-from coordination.core.messages import Acquire, Granted, Release
+from coordination.core.messages import Acquire, Command, Granted, Outcome, Release
 from coordination.core.model import Mode, Rules
 from coordination.engines.mark import SLACK_NS, look
 from coordination.engines.sqlite import SqliteEngine
@@ -39,7 +39,7 @@ class Restores(RuleBasedStateMachine):
         self.given: dict[tuple[str, str], list[int]] = defaultdict(list)
         self.backups: list[tuple[Path, int]] = []
         self.count = 0
-        self.now = 0
+        self.now = clock.wall_ms()
         self.lost = False  # grants, by a restore, since the last start
         self.start()
 
@@ -59,11 +59,11 @@ class Restores(RuleBasedStateMachine):
 
     restored = False
 
-    def commit(self, command: object, at: tuple[str, str]) -> object:
+    def commit(self, command: Command, at: tuple[str, str]) -> Outcome:
         workspace, name = at
         needs = {workspace: Needs({name}, {"did:a"}, {name: {"did:a"}})}
         with self.store.transaction(needs, lambda: self.now) as transaction:
-            return decide(transaction.worlds[workspace], command, self.now)  # type: ignore[arg-type]
+            return decide(transaction.worlds[workspace], command, self.now)
 
     @precondition(lambda self: self.running)
     @rule(at=st.sampled_from(RESOURCES), passes=st.sampled_from([0, 1, 300]))
@@ -149,5 +149,5 @@ class Restores(RuleBasedStateMachine):
 def test_no_token_is_given_twice(sqlite_template: Path) -> None:
     Restores.template = sqlite_template
     machine = Restores.TestCase
-    machine.settings = settings(max_examples=40, stateful_step_count=12, deadline=None)
+    machine.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
     machine().runTest()
