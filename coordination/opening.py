@@ -67,7 +67,7 @@ def _marker() -> Marker | None:
     """A process without a place to write to works without a mark; what it gave is then known to the database
     alone."""
     try:
-        return Marker(Path(settings.DATA_DIR))
+        return Marker(Path(settings.DATA_DIR), alone=False)
     except OSError as error:
         logger.warning("no mark can be kept in %s: %s", settings.DATA_DIR, error)
         return None

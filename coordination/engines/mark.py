@@ -193,11 +193,12 @@ class Marker:
     """Keeps the mark of this process in step with what it commits. A mark that cannot be written costs no
     lease: the log has it, once, and the next start may take the database for a restored one."""
 
-    def __init__(self, directory: Path) -> None:
-        """Raises OSError. Nothing is written before `adopt`."""
+    def __init__(self, directory: Path, alone: bool) -> None:
+        """`alone`: no other process has a mark here. Raises OSError. Nothing is written before `adopt`."""
         self._directory = directory
-        self._first: list[Found] | None = looked_for(directory)
-        self._file = own_mark(directory)
+        self._alone = alone
+        self._first: list[Found] | None = self.look_again()
+        self._file = self._open()
         self._adopted = False
         self._failing = False
 
@@ -208,9 +209,17 @@ class Marker:
 
     def look(self) -> list[Found]:
         """The marks in the directory, as they were before this process had one of them, or are now."""
-        if self._first is not None:
-            return self._first
+        return self.look_again() if self._first is None else self._first
+
+    def look_again(self) -> list[Found]:
+        """The marks that count here, as they are now."""
+        if self._alone:
+            found = look(mark_path(self._directory))
+            return [] if found is None else [found]
         return looked_for(self._directory)
+
+    def _open(self) -> MarkFile:
+        return MarkFile(mark_path(self._directory)) if self._alone else own_mark(self._directory)
 
     def adopt(self, database: str, highest: int, pulse: int) -> None:
         """From now on the mark is this database's. Raises OSError."""
@@ -259,7 +268,7 @@ class Marker:
             self._failing = False
 
     def _make_again(self) -> None:
-        fresh = own_mark(self._directory)
+        fresh = self._open()
         inode = fresh.mark.inode
         fresh.mark = self._file.mark
         fresh.mark.inode = inode

@@ -56,7 +56,8 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
         self.marker = marker
         self._granted: Sequence[Grant] = ()
         self.met: Callable[[], None] | None = None  # called before the first transaction of each session
-        self._known: Session | None = None
+        self._known: Session | None = None  # whose database was met
+        self._version: str | None = None  # of what the database knows of itself
 
     def _session(self) -> Session:
         if self._open is None or self._open.closed:
@@ -91,17 +92,24 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
                 (sql.OUTAGES, ()),
                 (sql.STAMPS, [list(workspaces)]),
             )
-        [(clock, pulse, due, floor, isolation, durable)] = begun.rows
+        [(clock, pulse, due, standing, isolation, durable)] = begun.rows
         if isolation != "read committed" or durable == "off":
             raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
+        floor, _, version = (standing or "").partition(" ")
+        if self.met is not None and version != self._version:
+            if self._version is not None:  # the row was written anew: by a restore, or a process that saw one
+                self.rollback()
+                return self.begin(workspaces, horizon)
+            self._version = version
         due_from = (clock if horizon is None else horizon) + 1 if due is None else due
-        return Begun(clock, pulse, outages.rows, dict(stamps.rows), due_from, floor or 0)
+        return Begun(clock, pulse, outages.rows, dict(stamps.rows), due_from, int(floor or 0))
 
     def _meet(self) -> None:
         """A session may lead to another database than the one before it did."""
         with faults():
             session = self._session()
         if self.met is not None and session is not self._known:
+            self._version = None
             self.met()
             self._known = self._open
 
@@ -180,12 +188,13 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
 
     def rollback(self) -> None:
         self._within = False
+        self._known = None  # what failed may have failed because another database is there
         self._unsaid, self._granted = [], ()
         try:
             if self._open is not None and not self._open.closed and not self._open.idle:
                 self._ask(("ROLLBACK", ()))
         except psycopg.Error:
-            self.close()
+            self._hang_up()
 
     @contextmanager
     def reading(self) -> Iterator[Begun]:
@@ -255,6 +264,9 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
         if self.marker is not None:
             self.marker.close()
             self.marker = None
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         if self._open is not None:
             try:
                 self._open.close()

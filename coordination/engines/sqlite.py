@@ -45,7 +45,7 @@ class SqliteEngine(SqliteStanding):
             self._db = connect(path, "read" if readonly else "write")
             try:
                 if marked:
-                    self.marker = Marker(path.parent)
+                    self.marker = Marker(path.parent, alone=True)
                     self._keeper = Keeper(path, self._db, self.marker)
             except (StorageFault, OSError):
                 self._db.close()

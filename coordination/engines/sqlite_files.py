@@ -218,7 +218,7 @@ def _look_into(path: Path, log: os.stat_result | None, found: Found | None) -> N
             if found is None or not found.own:
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
                 return
-        marker = Marker(path.parent)
+        marker = Marker(path.parent, alone=True)
         try:
             marker.resume()
             Keeper(path, db, marker).recover()

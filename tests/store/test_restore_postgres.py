@@ -117,10 +117,13 @@ def test_rows_put_back_within_the_same_database_are_told_by_the_mark(
     above(server.start(), given)
 
 
-def test_a_restore_under_running_servers(server: ServerProcess, postgres_cluster: Postgres) -> None:
+@pytest.mark.parametrize("restore", [into_new, into_same])
+def test_a_restore_under_running_servers(
+    server: ServerProcess, postgres_cluster: Postgres, restore: Callable[[Postgres, ServerProcess, str], None]
+) -> None:
     script = dump(server)
     given = grants(server, 5)
-    into_new(postgres_cluster, server, script)
+    restore(postgres_cluster, server, script)
     deadline = time.monotonic() + 30
     while ready(server)[0] != 200 or "restored" not in ready(server)[1]:
         assert time.monotonic() < deadline
