@@ -37,8 +37,8 @@ logger = logging.getLogger(__name__)
 TOKENS_PER_MS = 100
 DAY_MS = 86_400_000
 FIRST_MS = 1_735_689_600_000  # 2025-01-01; no token was given before
-ROUND = 1_000_000
 MOST = 2**53 - 1
+ROOM = 2**52  # for what is given afterwards
 LEDGER_ENTRIES = 500
 LEDGER_S = 3.0
 PULSE_SLACK_MS = 1_500  # a pulse is not noted with every commit, and receipts tell whole seconds
@@ -102,9 +102,9 @@ def behind(mark: Mark, pulse: int, token: Token) -> bool:
 def floor_above(highest: int, since: int, now: int) -> int:
     """What tokens are above from now on: `highest` is known to have been given, and since that instant, in
     ms, nobody knows how many. Raises StorageFault when there are no numbers left."""
-    most = highest + TOKENS_PER_MS * (max(0, now - since) + DAY_MS)
-    floor = -(-most // ROUND) * ROUND
-    if floor >= MOST - ROUND:
+    # Not rounded: the same backup put back twice is raised further by all the time in between.
+    floor = highest + TOKENS_PER_MS * (max(0, now - since) + DAY_MS)
+    if floor >= MOST - ROOM:
         raise StorageFault(
             f"fencing tokens would have to rise above {floor}, too much for JSON numbers: is the clock right?"
         )

@@ -8,7 +8,7 @@ from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Granted
 from coordination.core.model import Mode, Rules
 from coordination.engines.sqlite import SqliteEngine
-from coordination.restoring import Witnesses, recognise
+from coordination.restoring import Witnesses, floor_above, recognise
 from coordination.store import Needs, Store
 from tests.store.doors import SqliteDatabase
 
@@ -69,3 +69,11 @@ def test_a_lease_of_the_backup_that_runs_keeps_its_holder_and_its_token(
     assert renewed.renewed
     assert (renewed.lease.lease_id, renewed.lease.token) == ("lse_1", 1)
     store.engine.close()
+
+
+def test_the_same_backup_put_back_again_is_raised_by_all_the_time_in_between() -> None:
+    """A resource takes a token in a third of a millisecond at best."""
+    backup, first = 1_800_000_000_000, 1_800_000_004_000
+    for later in (1, 2, 10, 999, 10_000, 86_400_000):
+        given = floor_above(3, backup, first) + 3 * later
+        assert floor_above(3, backup, first + later) > given
