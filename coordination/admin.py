@@ -248,3 +248,10 @@ class OutageAdmin(RecordAdmin):
     """Times in which no process ran."""
 
     list_display = (instant("since", "desde"), instant("until", "hasta"))
+
+
+@admin.register(models.DatabaseRow)
+class DatabaseAdmin(RecordAdmin):
+    """What the database of leases knows of itself."""
+
+    list_display = ("database_id", "token_floor", instant("restored_at", "restaurada"), "why")

@@ -7,16 +7,21 @@ import asyncio
 import os
 import secrets
 import threading
+from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 from intramedial import disk
 
-from . import clock
+from . import clock, recovery, restoring
+from .ahead import ClockWatch, in_words
 from .asks import Answer, Ask, Unavailable, passing
 from .backlog import Backlog
 from .door import BATCH, Authority
+from .engines import Standing
 from .housekeeping import Gone, Housekeeper, keep_house, none_gone
-from .opening import open_engine, outbox_limit, rules, unused_days
+from .opening import open_engine, outbox_limit, prepare_files, rules, unused_days
 from .outbox import Drain
 from .store import PULSE_MS, StorageFault, Store
 
@@ -27,13 +32,18 @@ __all__ = [
     "Authority",
     "StorageFault",
     "Unavailable",
+    "ask_whether_used",
     "ask_which_are_gone",
     "check",
+    "check_files",
+    "clock_ahead",
     "dropped",
     "get",
     "ledger_fault",
+    "look",
     "passing",
     "purge_offline",
+    "restore",
     "rules",
     "start",
     "stop",
@@ -44,7 +54,9 @@ _authority: Authority | None = None
 _drain: Drain | None = None
 _backlog = Backlog()
 _housekeeper: Housekeeper | None = None
+_clock_watch: ClockWatch | None = None
 _gone: Gone = none_gone
+_used: Callable[[], bool] = bool
 
 
 def ask_which_are_gone(gone: Gone) -> None:
@@ -53,17 +65,32 @@ def ask_which_are_gone(gone: Gone) -> None:
     _gone = gone
 
 
+def ask_whether_used(used: Callable[[], bool]) -> None:
+    """Have `check_files` ask this whether there are workspaces."""
+    global _used
+    _used = used
+
+
+def check_files() -> None:
+    """Look at the embedded database's files before any program opens them; see
+    `engines.sqlite_files.prepare`. Raises StorageFault, with words, when they are missing and should not be.
+    """
+    prepare_files(_used)
+
+
 def start(outage_after_ms: int | None = 5_000) -> Authority:
     """Open the authority of this process, with its alarm, its housekeeper and the drain of its outbox.
     Idempotent.
 
     Raises StorageFault when the database cannot be had, or another process is the authority over it.
     """
-    global _authority, _drain, _housekeeper, _backlog
+    global _authority, _drain, _housekeeper, _clock_watch, _backlog
     with _lock:
         if _authority is None:
-            engine = open_engine()
+            check_files()
+            engine = open_engine(marked=True)
             try:
+                restoring.take(engine)
                 if not engine.shared and clock.installed() is None:
                     clock.install(clock.SteadyClock(engine.latest() + PULSE_MS))
                 backlog = Backlog(outbox_limit())
@@ -79,29 +106,25 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
             housekeeper = Housekeeper(lambda: open_engine(readonly=True), unused_days(), _gone)
             housekeeper.start(lambda job: authority.run(job).result(timeout=60))
             _backlog = backlog
+            _clock_watch = ClockWatch(authority.clock_ahead_ms)
+            _clock_watch.start()
             _authority, _drain, _housekeeper = authority, drain, housekeeper
         return _authority
 
 
 def stop() -> None:
     """Answer what has arrived and close. Idempotent."""
-    global _authority, _drain, _housekeeper
+    global _authority, _drain, _housekeeper, _clock_watch
     with _lock:
-        for part in (_drain, _housekeeper, _authority):
+        for part in (_clock_watch, _drain, _housekeeper, _authority):
             if part is not None:
                 part.stop()
-        _authority = _drain = _housekeeper = None
+        _authority = _drain = _housekeeper = _clock_watch = None
 
 
 def get() -> Authority:
     """The authority of this process, started if it was not (under servers that send no lifespan events)."""
     return _authority or start()
-
-
-async def check() -> None:
-    """Raise unless this process can write leases now; a storage that hangs is for the caller to time out."""
-    door = get()
-    await asyncio.wrap_future(door.run(door.prove))
 
 
 def ledger_fault() -> str:
@@ -114,6 +137,46 @@ def dropped() -> int:
     return _backlog.dropped
 
 
+def clock_ahead() -> str:
+    """By how much the authority's clock is ahead of the machine's, in words; empty if it is not by much."""
+    ahead_ms = 0 if _authority is None else _authority.clock_ahead_ms()
+    return in_words(ahead_ms) if ahead_ms >= clock.AHEAD_MS else ""
+
+
+async def check() -> dict[str, Any]:
+    """What an operator should know of the leases, once this process has shown that it can write them now.
+
+    `restored`: when the database was restored last, and which token all are above since then. `clockAheadMs`:
+    by how much the authority's clock is ahead of the machine's, if that is more than a few seconds. Raises
+    StorageFault; a storage that hangs is for the caller to time out.
+    """
+    running = get()
+
+    def ask(store: Store) -> Standing | None:
+        running.prove(store)
+        return store.engine.standing()
+
+    restored = restoring.told(await asyncio.wrap_future(running.run(ask)))
+    ahead = running.clock_ahead_ms()
+    return {
+        **({} if restored is None else {"restored": restored}),
+        **({} if ahead < clock.AHEAD_MS else {"clockAheadMs": ahead}),
+    }
+
+
+def restore(source: Path | None = None, new: bool = False) -> dict[str, Any]:
+    """See `manage.py restore`. Raises Unavailable, with words."""
+    try:
+        return recovery.restore(source, new)
+    except StorageFault as fault:
+        raise Unavailable(str(fault)) from fault
+
+
+def look() -> dict[str, Any]:
+    """What is known of the leases while no server runs; see `recovery.look`."""
+    return recovery.look(_used)
+
+
 def purge_offline(days: int | None = None) -> int:
     """Keep house now, from a process that is not a server; returns how many resources were forgotten, which
     are those unused for `days` (default: the setting). On PostgreSQL, beside the servers or without them.
@@ -122,7 +185,9 @@ def purge_offline(days: int | None = None) -> int:
     keeps house by itself, once a day.
     """
     try:
-        with closing(open_engine()) as engine, closing(open_engine(readonly=True)) as read:
+        check_files()
+        with closing(open_engine(marked=True)) as engine, closing(open_engine(readonly=True)) as read:
+            restoring.take(engine)
             now = engine.latest() if engine.shared else clock.SteadyClock(engine.latest())()
             store = Store(engine, rules(), "purge")
             unused = unused_days() if days is None else days

@@ -10,6 +10,13 @@ from collections.abc import Callable
 
 Clock = Callable[[], int]
 
+AHEAD_MS = 5_000  # an authority's clock that is so much ahead of the machine's is worth a word
+
+
+def wall_ms() -> int:
+    """Milliseconds of the machine's clock, which can be set."""
+    return time.time_ns() // 1_000_000
+
 
 def steady_ms() -> int:
     """Milliseconds of a clock that nobody sets, and that goes on while the machine sleeps."""
@@ -20,7 +27,7 @@ class SteadyClock:
     """`latest`: the largest time on record, in ms; time never goes back behind it."""
 
     def __init__(self, latest: int) -> None:
-        self._offset = max(time.time_ns() // 1_000_000, latest) - steady_ms()
+        self._offset = max(wall_ms(), latest) - steady_ms()
 
     def __call__(self) -> int:
         return steady_ms() + self._offset

@@ -258,3 +258,28 @@ class OutageRow(models.Model):
 
     def __str__(self) -> str:
         return f"{self.since}–{self.until}"
+
+
+class DatabaseRow(models.Model):
+    """What the database of leases knows of itself; one row, made when an authority first starts on it.
+
+    `database_id` is drawn anew after each restore. Every fencing token is above `token_floor`. `made_in` is
+    the PostgreSQL database that the row was written in, as JSON; a copy of the row elsewhere tells of a
+    restore. `written_by` is the number of the transaction that wrote the row, for the same reason.
+    """
+
+    name = KeyField("nombre", max_length=8, primary_key=True)
+    database_id = models.CharField("base de datos", max_length=32)
+    token_floor = models.BigIntegerField("suelo de testigos", default=0)
+    restored_at = models.BigIntegerField("restaurada", null=True)
+    why = models.TextField("por qué", default="")
+    made_in = models.TextField("hecha en", default="")
+    written_by = models.BigIntegerField("escrita por", default=0)
+
+    class Meta:
+        db_table = "lease_database"
+        verbose_name = "base de datos de leases"
+        verbose_name_plural = "base de datos de leases"
+
+    def __str__(self) -> str:
+        return self.database_id

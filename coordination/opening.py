@@ -1,5 +1,8 @@
 """The authority's database and rules, as the settings have them."""
 
+import logging
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -8,8 +11,12 @@ from intramedial import disk
 
 from .core.model import Rules
 from .engines import Engine
+from .engines.mark import Marker
 from .engines.postgres import PostgresEngine
 from .engines.sqlite import SqliteEngine
+from .engines.sqlite_files import prepare
+
+logger = logging.getLogger(__name__)
 
 
 def rules() -> Rules:
@@ -41,11 +48,36 @@ def outbox_limit() -> int:
     return limit if reserve is None else min(limit, reserve // 2)
 
 
-def open_engine(readonly: bool = False) -> Engine:
-    """A connection to the authority's tables. Raises StorageFault when another process is the writer."""
+def embedded_file() -> Path | None:
+    """The SQLite file of leases; None on PostgreSQL."""
     database: dict[str, Any] = settings.DATABASES["leases"]
-    if database["ENGINE"].endswith("sqlite3"):
-        return SqliteEngine(database["NAME"], readonly)
+    return Path(database["NAME"]) if database["ENGINE"].endswith("sqlite3") else None
+
+
+def prepare_files(used: Callable[[], bool]) -> list[Path]:
+    """See `engines.sqlite_files.prepare`; nothing is to be done on PostgreSQL."""
+    path = embedded_file()
+    return [] if path is None else prepare(path, used)
+
+
+def open_engine(readonly: bool = False, marked: bool = False) -> Engine:
+    """A connection to the authority's tables. `marked`: with a mark of what it commits, which whoever opens
+    it then has to `adopt`. Raises StorageFault when another process is the writer of an SQLite file."""
+    path = embedded_file()
+    if path is not None:
+        return SqliteEngine(path, readonly, marked)
+    database: dict[str, Any] = settings.DATABASES["leases"]
     names = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
     given = {name: database.get(key) for name, key in names.items()}
-    return PostgresEngine({name: value for name, value in given.items() if value} | database["OPTIONS"])
+    conninfo = {name: value for name, value in given.items() if value} | database["OPTIONS"]
+    return PostgresEngine(conninfo, _marker() if marked else None)
+
+
+def _marker() -> Marker | None:
+    """A process without a place to write to works without a mark; what it gave is then known to the database
+    alone."""
+    try:
+        return Marker(Path(settings.DATA_DIR), alone=False)
+    except OSError as error:
+        logger.warning("no mark can be kept in %s: %s", settings.DATA_DIR, error)
+        return None

@@ -75,6 +75,9 @@ class Store:
             now = _now(begun, clock)
             outages = tuple(Outage(since, until) for since, until in begun.outages)
             outages += self._outage(begun.last_pulse, now, outages)
+            if begun.token_floor != self._memory.token_floor:
+                self.forget()  # what is remembered of tokens is below the floor
+                self._memory.token_floor = begun.token_floor
             if engine.shared:
                 self._memory.compare(needs, begun.stamps)
                 self._memory.due_from = begun.due_from

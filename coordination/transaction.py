@@ -13,7 +13,7 @@ from decimal import Decimal
 from .core.model import Agent, Outage, Resource, Rules
 from .core.settle import settle
 from .core.world import World
-from .engines import Engine, Key, Row, Wanted
+from .engines import GRANTED, Engine, Key, Row, Wanted
 from .ids import new_stamp
 from .rows import Changes, add, change_leases, change_queue, change_refusals, change_trust, grouped
 
@@ -42,6 +42,7 @@ class Memory:
     of its workspace, in `stamps`, is. `complete`: workspaces of which all that is waited for is here, so that
     a walk needs no database. `due_from`: before this instant, time changes nothing that is stored. `sizes`:
     of each world, as last counted, so that keeping count costs what was touched and not what is kept.
+    `token_floor`: every fencing token that is given is above it, whatever is stored of a resource.
     """
 
     keeps: bool = False
@@ -52,6 +53,7 @@ class Memory:
     due_from: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
     size: int = 0
+    token_floor: int = 0
 
     def compare(self, workspaces: Iterable[str], stamps: Mapping[str, int]) -> None:
         """Forget those of these workspaces that others have changed. One without a stamp may never have been
@@ -104,7 +106,9 @@ class Transaction:
         """Load what is not in memory of the worlds that these commands need, and settle them."""
         strangers = [workspace for workspace in needs if workspace not in self._memory.worlds]
         for workspace, need in needs.items():
-            world = self._memory.worlds.setdefault(workspace, World(self.rules))
+            world = self._memory.worlds.setdefault(
+                workspace, World(self.rules, token_floor=self._memory.token_floor)
+            )
             world.begin()
             world.outages = self._outages
             world.active_limit = need.active_limit
@@ -129,7 +133,7 @@ class Transaction:
             loaded = self._engine.load(Wanted(resources, agents, strangers, due_in), self.now)
             for workspace, active, floor in loaded.tenants:
                 self.worlds[workspace].active = active
-                self.worlds[workspace].token_floor = floor
+                self.worlds[workspace].token_floor = max(floor, self._memory.token_floor)
             self._take_agents(loaded.agents)
             self._take_resources(loaded.resources)
             self._due += [
@@ -154,6 +158,7 @@ class Transaction:
         parts = grouped(self._engine.members(active, contended)) if active else {}
         for workspace, name, last_token, _, _ in fresh:
             leases, queue, refusals = parts.get((workspace, name), ((), (), ()))
+            last_token = max(last_token, self._memory.token_floor)
             resource = Resource(name, last_token, tuple(leases), tuple(queue), tuple(refusals))
             self.worlds[workspace].load(resource)
 
@@ -266,6 +271,8 @@ class Transaction:
         if due_at is not None and (self.next_due is None or due_at < self.next_due):
             self.next_due = due_at
         before = before or Resource(after.name)
+        if after.last_token > before.last_token:
+            add(changes, GRANTED, (workspace, after.name, after.last_token))
         if after.leases is not before.leases:
             change_leases(changes, key, before.leases, after.leases)
         if after.queue is not before.queue:

@@ -4,6 +4,7 @@ Embedded they are three SQLite files; on PostgreSQL several aliases may name one
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,24 @@ PATIENCE = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
 }
+
+
+class Unusable(Exception):
+    """A database's files are not as they should be; the words say what to do."""
+
+
+_looks: list[Callable[[], None]] = []
+
+
+def look_before_opening(look: Callable[[], None]) -> None:
+    """Have `check_files` call this; it raises Unusable."""
+    _looks.append(look)
+
+
+def check_files() -> None:
+    """Called by `serve` and `bootstrap` before they open any database. Raises Unusable."""
+    for look in _looks:
+        look()
 
 
 def sqlite_database(path: Path) -> dict[str, Any]:

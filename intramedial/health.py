@@ -9,14 +9,16 @@ has become a read-only copy, its file was deleted. So each part is judged by a w
 """
 
 import asyncio
+import http.client
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import orjson
+from django.conf import settings
 from django.db import OperationalError, connections
 from django.utils import timezone
 from ninja import Router
@@ -42,6 +44,7 @@ _PROBE = (
 )
 
 Check = Callable[[], Awaitable[object]]
+"""Raises when its part does not answer. A dict that it returns is told beside the parts."""
 State = Literal["ok", "failed"]
 Parts = dict[str, State]
 
@@ -54,6 +57,14 @@ class Live(Shape):
     ok: Literal[True]
 
 
+class Restored(Shape):
+    """The last time that the database of leases was found to be an older one."""
+
+    at: str = Field(description="When that was seen.")
+    tokens_above: int = Field(description="Every fencing token given since then is above this.")
+    why: str = Field(description="What told of it.")
+
+
 class Ready(Shape):
     """Everything needed for a lease answers. A ledger that does not is said, but delays no lease."""
 
@@ -63,6 +74,11 @@ class Ready(Shape):
         ge=1,
         description="How many entries the ledger lacks for good since this process began: it was away, and "
         "no more could wait. Their receipts are good.",
+    )
+    restored: Restored = Absent(description="There once the database of leases was restored.")
+    clock_ahead_ms: int = Absent(
+        ge=1,
+        description="By how much the authority's clock is ahead of the machine's; there if it is much.",
     )
 
 
@@ -111,13 +127,27 @@ def router(authority: Check, ledger_fault: Callable[[], str], dropped: Callable[
         parts = await readiness.parts()
         if failed := [name for name in ("authority", "accounts") if parts[name] != "ok"]:
             problem = Problem("authority_unavailable", f"Not answering: {', '.join(failed)}.")
-            body = problem_body(problem, logs.request_id.get()) | {"parts": parts}
+            body = problem_body(problem, logs.request_id.get()) | {"parts": parts} | readiness.told
             headers = ((b"retry-after", b"1"),)
             return Reply(503, orjson.dumps(body), headers, b"application/problem+json")
         lost = {"ledgerDropped": dropped()} if dropped() else {}
-        return Reply(200, orjson.dumps({"ok": True, "parts": parts} | lost))
+        return Reply(200, orjson.dumps({"ok": True, "parts": parts} | readiness.told | lost))
 
     return routes
+
+
+def ask_ready(within_s: float = 3.0) -> dict[str, Any] | None:
+    """What the server of these settings says at `/health/ready`; None when no server answers there."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 (not bound)
+    connection = http.client.HTTPConnection(host, settings.PORT, timeout=within_s)
+    try:
+        connection.request("GET", "/health/ready")
+        said = orjson.loads(connection.getresponse().read())
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()
+    return said if isinstance(said, dict) else None
 
 
 def accounts() -> Check:
@@ -166,6 +196,8 @@ class Readiness:
         self._checks = checks
         self._clock = clock
         self._until = float("-inf")
+        self.told: dict[str, Any] = {}
+        """What checks returned besides, when they last succeeded."""
         self._running: asyncio.Task[Parts] | None = None
         self._known: dict[str, State] = {}
 
@@ -185,7 +217,9 @@ class Readiness:
     async def _state(self, name: str, check: Check) -> State:
         try:
             async with asyncio.timeout(CHECK_WITHIN_S):
-                await check()
+                said = await check()
+                if isinstance(said, dict):
+                    self.told = said
         except Exception as error:
             # Asked every second, it would fill the log with one line.
             if self._known.get(name) != "failed":

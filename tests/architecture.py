@@ -13,9 +13,16 @@ STORE = (
 )
 # The one door, and the parts of it.
 AUTHORITY = (
-    *("coordination.alarm", "coordination.asks", "coordination.authority", "coordination.batch"),
+    *(
+        "coordination.ahead",
+        "coordination.alarm",
+        "coordination.asks",
+        "coordination.authority",
+        "coordination.batch",
+    ),
     *("coordination.broadcast", "coordination.door", "coordination.housekeeping"),
     *("coordination.inbox", "coordination.outbox"),
+    *("coordination.recovery", "coordination.restoring"),
 )
 # What a shell sees of all that.
 DOOR = (*VALUES, "coordination.authority", "coordination.history", "coordination.queries")
@@ -33,7 +40,7 @@ MAY_IMPORT = {
     "coordination/texts.py": ("coordination.problem_texts",),
     "coordination/problem_texts.py": (),
     "coordination/part_texts.py": (),
-    "coordination/apps.py": ("coordination.authority", "intramedial.workspaces"),
+    "coordination/apps.py": ("coordination.authority", "intramedial.databases", "intramedial.workspaces"),
     "coordination/migrations/*": ("coordination.models",),
     "coordination/clock.py": (),
     "coordination/models.py": (),
@@ -106,6 +113,7 @@ MAY_IMPORT = {
 # Where a clock is read, and why. The core takes `now` as an argument.
 MAY_READ_CLOCKS = {
     "coordination/clock.py": "the authority's one clock",
+    "coordination/engines/mark.py": "when the mark was written, against its file's change time",
     "coordination/ids.py": "ids rise with time",
     "intramedial/access_log.py": "how long a request took",
     "intramedial/accounts/admin.py": "when a password was revoked",

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
-from coordination import history, queries, wire
+from coordination import authority, history, queries, wire
 from coordination.boards import reading, texts
 from coordination.core.names import normal_name
 from coordination.page import figures, scenarios
@@ -55,6 +55,7 @@ def board(request: HttpRequest, membership: Membership) -> HttpResponse:
         **access.context(membership),
         "shown": _sections(workspace),
         "rows": ROWS_WITHOUT_SCRIPTS,
+        "clock_ahead": authority.clock_ahead(),
         "views": texts.VIEWS,
         "choices": texts.CHOICES,
         "sparklines": texts.SPARKLINES,

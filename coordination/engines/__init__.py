@@ -5,9 +5,14 @@ rows into core values and the core's changes into lists of rows for the named wr
 the same writes under the same names, and the behavioural suite runs on both.
 """
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from .mark import Marker
 
 Key = tuple[str, str]  # (workspace, name of a resource or DID of an agent)
 Row = tuple[Any, ...]
@@ -38,6 +43,9 @@ WRITES = (
     "outbox_insert",
     "outbox_delete",
 )
+GRANTED = "granted"
+"""Beside the writes: (workspace, resource, token) of every resource whose token rises. Nothing is written."""
+
 GUARDED = frozenset({"resource_update", "lease_delete", "lease_update", "wait_delete", "wait_update"})
 
 
@@ -63,6 +71,7 @@ class Begun(NamedTuple):
     # instant before which time changes nothing.
     stamps: Mapping[str, int] = {}
     due_from: int = 0
+    token_floor: int = 0  # every fencing token is above it
 
 
 class Wanted(NamedTuple):
@@ -86,6 +95,16 @@ class Members(NamedTuple):
     refusals: list[Row]  # (workspace, resource, agent, mode, holder, at) oldest first
 
 
+class Standing(NamedTuple):
+    """What a database knows of itself. `restored_at` in ms: when tokens were last raised after a restore, and
+    `why`."""
+
+    database_id: str
+    token_floor: int = 0
+    restored_at: int | None = None
+    why: str = ""
+
+
 class Engine(Protocol):
     """One connection to the authority's tables. All methods raise `StorageFault` when the database fails.
 
@@ -93,16 +112,17 @@ class Engine(Protocol):
     """
 
     shared: bool
+    marker: Marker | None
 
     def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
         """Start a transaction that holds the lock of each workspace until its end. `horizon`: up to when to
         look for what is due; by default until now, by the database's clock."""
 
-    def load(self, want: "Wanted", now: int) -> "Loaded":
+    def load(self, want: Wanted, now: int) -> Loaded:
         """The resources asked for, together with those that time has changed at `now` in the workspaces
         `due_in`; the agents and the tenants that are known."""
 
-    def members(self, active: Sequence[Key], contended: Sequence[Key]) -> "Members":
+    def members(self, active: Sequence[Key], contended: Sequence[Key]) -> Members:
         """The leases of the `active` resources; the waits and refusals of the `contended` ones."""
 
     def agents(self, keys: Sequence[Key]) -> list[Row]:
@@ -155,7 +175,8 @@ class Engine(Protocol):
         in which they did; outside a transaction."""
 
     def latest(self) -> int:
-        """What time it is at least, in ms: the database's clock, or the latest pulse; 0 on an empty file."""
+        """What time it is at least, in ms: the database's clock, or the latest pulse; 0 on an empty file.
+        StorageFault as well when the file is not in its place any more."""
 
     def resources_after(self, after: Key, limit: int) -> list[Row]:
         """The next (workspace, name, due_at, used_at) of all resources in the order of their keys; outside a
@@ -178,6 +199,31 @@ class Engine(Protocol):
 
     def forget_pulses(self, older_ms: int) -> None:
         """Within a transaction: drop the pulses of processes that are so much older than the latest."""
+
+    # --- the database as a whole, outside a transaction -------------------------------------------
+
+    def standing(self) -> Standing | None:
+        """What the database knows of itself; None before an authority has started on it."""
+
+    def pulse(self) -> int | None:
+        """The latest pulse of any process, in ms."""
+
+    def moved(self) -> str:
+        """Words, when the database is a copy of the one in which `standing` was written; else empty."""
+
+    def token(self, workspace: str, resource: str) -> int | None:
+        """The last fencing token of a resource as far as is known; None when its workspace is unknown."""
+
+    def highest(self) -> int:
+        """The highest fencing token on record, over all resources; looks through all of them."""
+
+    def introduce(self, database_id: str) -> Standing:
+        """Give a database its standing, unless it has one; what it is then."""
+
+    def raise_floor(self, known: str, new: Standing, floor: Callable[[int], int]) -> Standing:
+        """Replace the standing whose id is `known` (empty: none) by `new`, in one transaction that no grant
+        runs beside. Its floor is `floor(highest)`, of the highest token in the database. When another process
+        has replaced it already, nothing is done. Returns what stands now."""
 
     def close(self) -> None:
         """Give the connection back; never raises."""

@@ -6,13 +6,14 @@ half a cycle would both pass.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 
-from ..ids import new_stamp
 from . import (
+    GRANTED,
     GUARDED,
     WRITES,
     Begun,
@@ -26,8 +27,11 @@ from . import (
     WriteRefused,
 )
 from . import postgres_sql as sql
-from .postgres_connection import PostgresConnection, faults
-from .postgres_session import MISPREPARED, Statement
+from .mark import Grant, Marker
+from .postgres_connection import faults
+from .postgres_session import MISPREPARED, Session, Statement
+from .postgres_standing import PostgresStanding
+from .postgres_upkeep import PostgresUpkeep
 
 STILL_MS = 1_500  # how long the holder of a lock has said nothing when its session is ended
 OUTBOX_IDLE_MS = 10_000
@@ -39,10 +43,19 @@ def lock_number(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-class PostgresEngine(PostgresConnection):
+class PostgresEngine(PostgresStanding, PostgresUpkeep):
     """See `Engine`. Connects when first needed and again after a lost connection."""
 
     shared = True
+
+    def __init__(self, conninfo: Mapping[str, Any], marker: Marker | None = None) -> None:
+        """`conninfo`: see `PostgresConnection`. `marker` keeps this process's mark."""
+        super().__init__(conninfo)
+        self.marker = marker
+        self._granted: Sequence[Grant] = ()
+        self.met: Callable[[], None] | None = None  # called before the first transaction of each session
+        self._known: Session | None = None  # whose database was met
+        self._version: str | None = None  # of what the database knows of itself
 
     def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
@@ -53,6 +66,7 @@ class PostgresEngine(PostgresConnection):
             (sql.OUTAGES, ()),
             (sql.STAMPS, [list(workspaces)]),
         ]
+        self._meet()
         with faults():
             try:
                 _, begun, outages, stamps = self._begin(*asked)
@@ -64,11 +78,26 @@ class PostgresEngine(PostgresConnection):
                 if not self._end_still_holders(locks, STILL_MS):
                     raise
                 _, begun, outages, stamps = self._begin(*asked)
-        [(clock, pulse, due, isolation, durable)] = begun.rows
+        [(clock, pulse, due, standing, isolation, durable)] = begun.rows
         if isolation != "read committed" or durable == "off":
             raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
+        floor, _, version = (standing or "").partition(" ")
+        if self.met is not None and version != self._version:
+            if self._version is not None:  # the row was written anew: by a restore, or a process that saw one
+                self.rollback()
+                return self.begin(workspaces, horizon)
+            self._version = version
         due_from = (clock if horizon is None else horizon) + 1 if due is None else due
-        return Begun(clock, pulse, outages.rows, dict(stamps.rows), due_from)
+        return Begun(clock, pulse, outages.rows, dict(stamps.rows), due_from, int(floor or 0))
+
+    def _meet(self) -> None:
+        """A session may lead to another database than the one before it did."""
+        with faults():
+            session = self._session()
+        if self.met is not None and session is not self._known:
+            self._version = None
+            self.met()
+            self._known = self._open
 
     def load(self, want: Wanted, now: int) -> Loaded:
         statements: dict[str, Statement] = {
@@ -106,6 +135,7 @@ class PostgresEngine(PostgresConnection):
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
         """As `Engine.write`; nothing is sent before `commit`, which is what a write is refused by."""
+        self._granted = changes.get(GRANTED, ())
         for name in WRITES:
             if rows := changes.get(name):
                 guard = [len(rows)] if name in GUARDED else []
@@ -144,6 +174,14 @@ class PostgresEngine(PostgresConnection):
             if done.tag != "COMMIT":
                 raise StorageFault(f"the commit became a {done.tag}")
         self._within = False
+        granted, self._granted = self._granted, ()
+        if self.marker is not None and (granted or process is not None):
+            self.marker.note(granted, now if process is not None else None)
+
+    def rollback(self) -> None:
+        self._known = None  # what failed may have failed because another database is there
+        self._granted = ()
+        super().rollback()
 
     @contextmanager
     def reading(self) -> Iterator[Begun]:
@@ -221,43 +259,8 @@ class PostgresEngine(PostgresConnection):
     def latest(self) -> int:
         return int(self._all(f"SELECT {sql.CLOCK}")[0][0])
 
-    def resources_after(self, after: Key, limit: int) -> list[Row]:
-        query = (
-            "SELECT workspace, name, due_at, used_at FROM lease_resource WHERE (workspace, name) > (%s, %s)"
-            " ORDER BY workspace, name LIMIT %s"
-        )
-        return self._all(query, [*after, limit])
-
-    def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
-        keys = sql.document([(workspace, name) for name in names])
-        rows = self._all(sql.PURGE, [keys, unused_since, workspace, new_stamp()])
-        return int(rows[0][0])
-
-    def tenants_after(self, after: str, limit: int) -> list[str]:
-        query = "SELECT workspace FROM lease_tenant WHERE workspace > %s ORDER BY workspace LIMIT %s"
-        return self._names(query, after, limit)
-
-    def forget_tenant(self, workspace: str, limit: int) -> int:
-        if self._all(sql.BUSY, [workspace, workspace])[0][0]:
-            return 0
-        with faults():
-            self._ask((sql.STAMP, [new_stamp(), workspace]))
-            gone = sum(
-                a.count for a in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
-            )
-            return gone or self._ask((sql.FORGET_FLOOR, [workspace]))[0].count
-
-    def forget_history(self, before: int, limit: int) -> int:
-        with faults():
-            _, moves = self._ask(
-                ("DELETE FROM lease_outage WHERE until < %s", [before]),
-                (
-                    "DELETE FROM lease_trust_move WHERE at < %s"
-                    " AND id = ANY(ARRAY(SELECT id FROM lease_trust_move ORDER BY id LIMIT %s))",
-                    [before, limit],
-                ),
-            )
-        return moves.count
-
-    def forget_pulses(self, older_ms: int) -> None:
-        self._all("DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s", [older_ms])
+    def close(self) -> None:
+        if self.marker is not None:
+            self.marker.close()
+            self.marker = None
+        self._hang_up()

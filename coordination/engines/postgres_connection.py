@@ -75,15 +75,16 @@ class PostgresConnection:
         return [name for (name,) in self._all(query, params)]
 
     def rollback(self) -> None:
+        """See `Engine`."""
         self._within = False
         self._unsaid = []
         try:
             if self._open is not None and not self._open.closed and not self._open.idle:
                 self._ask(("ROLLBACK", ()))
         except psycopg.Error:
-            self.close()
+            self._hang_up()
 
-    def close(self) -> None:
+    def _hang_up(self) -> None:
         if self._open is not None:
             try:
                 self._open.close()

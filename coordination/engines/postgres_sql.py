@@ -92,6 +92,7 @@ BEGUN = (
     f"WITH now AS MATERIALIZED (SELECT {CLOCK} AS at)"
     " SELECT at, (SELECT max(at) FROM lease_pulse), (SELECT min(due_at) FROM lease_resource"
     " WHERE due_at <= (SELECT coalesce(%s::bigint, at) FROM now)),"
+    " (SELECT token_floor::text || ' ' || xmin::text FROM lease_database WHERE name = 'this'),"
     " current_setting('transaction_isolation'), current_setting('synchronous_commit') FROM now"
 )
 OUTAGES = "SELECT since, until FROM lease_outage"

@@ -1,12 +1,12 @@
 """The embedded engine: one SQLite file, one connection that writes it, durable on commit."""
 
-import fcntl
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from . import (
+    GRANTED,
     GUARDED,
     WRITES,
     Begun,
@@ -20,79 +20,60 @@ from . import (
     WriteRefused,
 )
 from . import sqlite_sql as sql
-
-_PRAGMAS = {
-    "write": ("journal_mode = WAL", "synchronous = FULL", "cache_size = -32000"),
-    "read": ("query_only = ON", "cache_size = -8000"),
-}
-
-
-class FileLock:
-    """Held while a process owns the file, so that no second one ever writes beside it."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = open(path, "w")  # noqa: SIM115 (kept open: closing it gives the lock up)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._file.close()
-            raise StorageFault(f"{path}: another process is the authority over this database") from error
-
-    def release(self) -> None:
-        self._file.close()
+from .mark import Grant, Marker
+from .sqlite_files import Keeper
+from .sqlite_session import FileLock, connect, faults, lock_path
+from .sqlite_standing import SqliteStanding
 
 
-@contextmanager
-def _faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.IntegrityError, sqlite3.DataError) as error:
-        raise WriteRefused(f"{type(error).__name__}: {error}") from error
-    except sqlite3.Error as error:
-        raise fault(f"{type(error).__name__}: {error}") from error
-
-
-def _connect(path: Path | str, pragmas: Iterable[str]) -> sqlite3.Connection:
-    with _faults():
-        db = sqlite3.connect(
-            path, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=5
-        )
-        try:
-            for pragma in pragmas:
-                db.execute(f"PRAGMA {pragma}")
-        except sqlite3.Error:
-            db.close()
-            raise
-    return db
-
-
-class SqliteEngine:
+class SqliteEngine(SqliteStanding):
     """See `Engine`. BEGIN IMMEDIATE is the lock of every workspace at once: there is one writer."""
 
     shared = False
 
-    def __init__(self, path: Path | str, readonly: bool = False) -> None:
-        """`readonly`: a second connection, to look while another process or thread is the writer."""
-        self._lock = None if readonly else FileLock(Path(f"{path}.lock"))
+    def __init__(self, path: Path | str, readonly: bool = False, marked: bool = False) -> None:
+        """`readonly`: a second connection, to look while another process or thread is the writer. `marked`:
+        keep a mark beside the file, and see after each commit that the file is still in its place.
+
+        Raises StorageFault when there is no file, or another process is its writer.
+        """
+        path = Path(path)
+        self._lock = None if readonly else FileLock(lock_path(path))
+        self._keeper: Keeper | None = None
+        self.marker: Marker | None = None
         try:
-            self._db = _connect(path, _PRAGMAS["read" if readonly else "write"])
-        except StorageFault:
+            self._db = connect(path, "read" if readonly else "write")
+            try:
+                if marked:
+                    self.marker = Marker(path.parent, alone=True)
+                    self._keeper = Keeper(path, self._db, self.marker)
+            except (StorageFault, OSError):
+                self._db.close()
+                raise
+        except (StorageFault, OSError) as error:
             if self._lock is not None:
                 self._lock.release()
-            raise
+            if isinstance(error, StorageFault):
+                raise
+            raise StorageFault(f"the mark in {path.parent}: {error.strerror}") from error
+        self._granted: Sequence[Grant] = ()
+        self._written = 0
+        self.token_floor = 0 if readonly else self._floor()
 
     def _rows(self, query: str, keys: Iterable[Sequence[object]]) -> list[Row]:
         """One prepared statement a key: a look-up costs microseconds here, and needs no list of keys."""
         execute = self._db.execute
-        with _faults():
+        with faults():
             return [row for key in keys for row in execute(query, key)]
 
     def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
-        with _faults():
+        if self._keeper is not None and self._keeper.lost:
+            self._keeper.check()
+        with faults():
             self._db.execute("BEGIN IMMEDIATE")
             (pulse,) = self._db.execute("SELECT max(at) FROM lease_pulse").fetchone()
             outages = self._db.execute("SELECT since, until FROM lease_outage").fetchall()
-        return Begun(None, pulse, outages)
+        return Begun(None, pulse, outages, token_floor=self.token_floor)
 
     def load(self, want: Wanted, now: int) -> Loaded:
         due = "SELECT workspace, name FROM lease_resource WHERE due_at <= ? AND due_at > 0 AND workspace = ?"
@@ -124,32 +105,39 @@ class SqliteEngine:
         return found
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
-        with _faults():
+        self._granted = changes.get(GRANTED, ())
+        with faults():
             for name in WRITES:
                 rows = changes.get(name)
                 if rows:
                     count = self._db.executemany(sql.WRITE[name], rows).rowcount
+                    self._written += len(rows)
                     if name in GUARDED and count != len(rows):
                         raise WriteRefused(f"{name} met {count} rows instead of {len(rows)}")
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
-        with _faults():
+        with faults():
             self._db.execute("INSERT INTO lease_outage (since, until) VALUES (?, ?)", (since, now))
         return since, now
 
     def commit(self, process: str | None, now: int) -> None:
-        with _faults(InDoubt):
+        with faults(InDoubt):
             if process is not None:
                 self._db.execute(sql.PULSE, (process, now))
             self._db.execute("COMMIT")
+        if self._keeper is not None:
+            pulse = now if process is not None else None
+            granted, rows, self._granted, self._written = self._granted, self._written + 1, (), 0
+            self._keeper.committed(granted, pulse, rows)
 
     def rollback(self) -> None:
+        self._granted, self._written = (), 0
         self._quietly(lambda: self._db.execute("ROLLBACK") if self._db.in_transaction else None)
 
     @contextmanager
     def reading(self) -> Iterator[Begun]:
         try:
-            with _faults():
+            with faults():
                 self._db.execute("BEGIN")
                 outages = self._db.execute("SELECT since, until FROM lease_outage").fetchall()
             yield Begun(None, None, outages)
@@ -192,7 +180,7 @@ class SqliteEngine:
         return rows, claims
 
     def next_due(self) -> int | None:
-        with _faults():
+        with faults():
             (due,) = self._db.execute(
                 "SELECT min(due_at) FROM lease_resource WHERE due_at IS NOT NULL"
             ).fetchone()
@@ -203,7 +191,9 @@ class SqliteEngine:
         return self._rows(query, [(now, limit)])
 
     def latest(self) -> int:
-        with _faults():
+        if self._keeper is not None:
+            self._keeper.check()
+        with faults():
             (latest,) = self._db.execute("SELECT max(at) FROM lease_pulse").fetchone()
         return 0 if latest is None else int(latest)
 
@@ -221,7 +211,7 @@ class SqliteEngine:
         )
         tokens = [token for (token,) in self._rows(idle, [(workspace, name, unused_since) for name in names])]
         if tokens:
-            with _faults():
+            with faults():
                 self._db.execute(
                     "INSERT INTO lease_tenant (workspace, active, token_floor, stamp) VALUES (?, 0, ?, 0)"
                     " ON CONFLICT (workspace) DO UPDATE"
@@ -237,12 +227,12 @@ class SqliteEngine:
     def forget_tenant(self, workspace: str, limit: int) -> int:
         if self._rows(sql.BUSY, [(workspace, workspace)]):
             return 0
-        with _faults():
+        with faults():
             gone = sum(self._db.execute(part, (workspace, limit)).rowcount for part in sql.FORGET_TENANT)
             return gone or self._db.execute(sql.FORGET_FLOOR, (workspace,)).rowcount
 
     def forget_history(self, before: int, limit: int) -> int:
-        with _faults():
+        with faults():
             self._db.execute("DELETE FROM lease_outage WHERE until < ?", (before,))
             return self._db.execute(
                 "DELETE FROM lease_trust_move WHERE at < ?"
@@ -251,12 +241,15 @@ class SqliteEngine:
             ).rowcount
 
     def forget_pulses(self, older_ms: int) -> None:
-        with _faults():
+        with faults():
             self._db.execute(
                 "DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - ?", (older_ms,)
             )
 
     def close(self) -> None:
+        if self._keeper is not None:
+            self._quietly(self._keeper.close)
+            self._keeper = None
         self._quietly(self._db.close)
         if self._lock is not None:
             self._lock.release()

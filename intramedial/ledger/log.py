@@ -152,3 +152,9 @@ def _fresh(cursor: CursorWrapper, leaves: Sequence[Leaf]) -> list[Leaf]:
         cursor.execute(_KNOWN_SQLITE, [json.dumps(ids)])
     known = {receipt_id for (receipt_id,) in cursor.fetchall()}
     return [leaf for receipt_id, leaf in by_id.items() if receipt_id not in known]
+
+
+def newest(limit: int) -> list[str]:
+    """The JWS of the last entries, the newest first. Raises ``django.db.Error``."""
+    entries = Entry.objects.order_by("-index").values_list("leaf", flat=True)
+    return list(entries[:limit])

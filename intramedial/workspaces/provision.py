@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -144,6 +144,16 @@ def gone(public_ids: list[str]) -> set[str]:
     try:
         known = Workspace.objects.filter(public_id__in=public_ids).values_list("public_id", flat=True)
         return set(public_ids) - set(known)
+    finally:
+        connection.close()
+
+
+def any_made() -> bool:
+    """Whether there is a workspace; no, when the database cannot say. Closes its connection."""
+    try:
+        return Workspace.objects.exists()
+    except DatabaseError:
+        return False
     finally:
         connection.close()
 

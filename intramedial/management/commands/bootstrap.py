@@ -35,6 +35,10 @@ class Command(ResultCommand):
     def run(self, options: dict[str, Any]) -> Result:
         """What was made: adminEmail, adminPassword, betaPassword, workspace, apiKey; {} when nothing was."""
         with private_files.created_private():
+            try:
+                databases.check_files()
+            except databases.Unusable as fault:
+                raise CommandError(str(fault)) from None
             for alias in databases.distinct_aliases():
                 self._migrate(alias)
             signing.current()

@@ -52,6 +52,7 @@ class Command(BaseCommand):
     def _serve(self, as_json: bool) -> None:
         check_processes()
         private_files.tighten(settings.DATA_DIR)
+        check_files()
         check_migrated()
         raise_descriptor_limit()
         listener = bind(settings.HOST, settings.PORT)
@@ -152,6 +153,14 @@ def check_processes() -> None:
         missing.append("Redis (REDIS_URL=redis://…)")
     if missing:
         raise CommandError(f"WEB_PROCESSES={settings.WEB_PROCESSES} needs {' and '.join(missing)}.")
+
+
+def check_files() -> None:
+    """CommandError when a database's files are not as they should be."""
+    try:
+        databases.check_files()
+    except databases.Unusable as fault:
+        raise CommandError(str(fault)) from None
 
 
 def check_migrated() -> None:

@@ -1,0 +1,74 @@
+"""`manage.py restore` and `manage.py status`."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.server import ServerProcess, manage
+from tests.store.restores import back_up, grant, grants, ready, tokens
+
+
+@pytest.fixture
+def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
+    """An embedded server with three grants."""
+    shutil.copytree(bootstrapped, tmp_path / "data")
+    server = ServerProcess(tmp_path / "data", {}).start()
+    assert grants(server, 3) == 3
+    yield server
+    server.kill()
+
+
+def test_the_command_puts_a_backup_in_place_and_raises_tokens(server: ServerProcess, tmp_path: Path) -> None:
+    backup = back_up(server, tmp_path / "backup")  # with the log of a running server
+    given = grants(server, 5)
+    refused = pytest.raises(AssertionError, match="Stop the server")
+    with refused:
+        manage("restore", str(backup), env=server.env)
+    status = server.manage("status")
+    assert status["running"] is True
+    assert status["parts"]["authority"] == "ok"
+    server.kill()
+    for wrong, words in ((tmp_path / "none", "is not a file"), (server.data_dir / "bootstrap.json", "sound")):
+        with pytest.raises(AssertionError, match=words):
+            manage("restore", str(wrong), env=server.env)
+    said = server.manage("restore", str(backup))
+    assert server.manage("status")["running"] is False
+    assert said["restored"] is True
+    assert said["tokensAbove"] >= given
+    aside = [Path(name) for name in said["setAside"]]
+    assert {path.name.split(".before")[0] for path in aside} >= {"leases.sqlite3", "leases.sqlite3-wal"}
+    assert tokens(server.data_dir) == {"lock:r": 3}
+    assert server.manage("status")["restored"]["tokensAbove"] == said["tokensAbove"]
+    assert grant(server.start()) == said["tokensAbove"] + 1
+    assert ready(server)[1]["restored"]["at"] == said["at"]
+
+
+def test_the_command_takes_what_is_in_place(server: ServerProcess) -> None:
+    """What cannot be recognised, as a disk that was put back with all that is on it, is told by hand."""
+    server.terminate()
+    for _ in range(2):
+        said = json.loads(manage("restore", "--json", env=server.env))
+        assert said["setAside"] == []
+    assert grant(server.start()) == said["tokensAbove"] + 1
+    server.terminate()
+    with pytest.raises(AssertionError, match="has leases in it"):
+        manage("restore", "--new", env=server.env)
+
+
+def test_a_damaged_backup_is_refused(server: ServerProcess, tmp_path: Path) -> None:
+    server.terminate()
+    backup = Path(shutil.copy(server.data_dir / "leases.sqlite3", tmp_path / "leases.sqlite3"))
+    size = backup.stat().st_size
+    with backup.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5" * (size - 8192))
+    with pytest.raises(AssertionError, match=r"leases\.sqlite3"):
+        manage("restore", str(backup), env=server.env)
+    with closing(sqlite3.connect(server.data_dir / "leases.sqlite3")) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert grant(server.start()) == 4
