@@ -2,7 +2,8 @@
 
     python -m tests.bench.attackers KIND PORT WORKSPACE KEY SECONDS
 
-It attacks for so long, writes a line to stdout, and keeps what connections it has until its stdin ends.
+It attacks for so long and writes a line to stdout. Then it closes its connections; an attack that opens them
+only once keeps them until its stdin ends.
 """
 
 import contextlib
@@ -39,7 +40,6 @@ class Kind(NamedTuple):
     pause: float = 0.0
     reads: bool = True
     again: bool = True
-    holds: bool = True  # keeps its connections when it stops
     descriptors: int = 0  # the server's limit of open files, if it is another
 
 
@@ -90,13 +90,12 @@ def kinds(workspace: str, key: str) -> dict[str, Kind]:
             b"",
             get("/openapi.json") * 20,
             reads=False,
-            holds=False,
         ),
         "A3 descriptors": Kind("300 silent connections, 256 descriptors", 300, again=False, descriptors=256),
         "A4 pipeline": Kind(
-            "tiny requests sent ahead, unread, 5 connections", 5, b"", live * 500, reads=False, holds=False
+            "tiny requests sent ahead, unread, 5 connections", 5, b"", live * 500, reads=False
         ),
-        "A4 pipeline, 250": Kind("the same, 250 connections", 250, b"", live * 500, reads=False, holds=False),
+        "A4 pipeline, 250": Kind("the same, 250 connections", 250, b"", live * 500, reads=False),
         "A5 declared": Kind("40 MB declared, to a page", 8, f"{PAGE}{length}\r\n".encode(), b"x" * 16384),
         "A5 chunks": Kind(
             "40 MB in chunks, to a page",
@@ -107,7 +106,7 @@ def kinds(workspace: str, key: str) -> dict[str, Kind]:
         "A5 mcp": Kind(
             "40 MB declared, to /mcp", 8, f"POST /mcp HTTP/1.1\r\n{HOST}{length}\r\n".encode(), b"x" * 16384
         ),
-        "A6 h2c": Kind("requests that ask for h2c, with bodies", 8, b"", upgrading, holds=False),
+        "A6 h2c": Kind("requests that ask for h2c, with bodies", 8, b"", upgrading),
     }
 
 
@@ -196,7 +195,7 @@ def main() -> None:
         os.nice(5)  # a stranger's machine has cores of its own
     attack = Attack(kinds(workspace, key)[name], int(port))
     attack.run(float(seconds))
-    if not attack.kind.holds:
+    if attack.kind.again:
         attack.close()
     print(attack.opened, attack.sent, flush=True)
     sys.stdin.read()
