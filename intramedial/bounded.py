@@ -5,6 +5,7 @@ the next empty line, with which each head and each chunked body ends, or as many
 declared to have.
 """
 
+import logging
 from typing import Any
 
 import httptools
@@ -14,6 +15,8 @@ from intramedial import refusals, upgrades
 from intramedial.listener import listener_of
 from intramedial.problems import Problem
 from intramedial.refusals import refusal
+
+logger = logging.getLogger(__name__)
 
 END = b"\r\n\r\n"
 HEAD_BYTES, HEAD_FIELDS = 32_768, 100
@@ -115,7 +118,11 @@ class Bounded(HttpToolsProtocol):
             return
         except httptools.HttpParserError as error:
             if isinstance(error.__context__, Exception) and not isinstance(error.__context__, FORESEEN):
-                self.listener.log.failed(error.__context__)
+                logger.error(
+                    "a request could not be parsed in an unforeseen way",
+                    exc_info=error.__context__,
+                    extra={"kind": "parsing failed"},
+                )
             self._fault = self._fault or refusal(400, f"This is not HTTP/1.1: {error}.")
         if self._fault is None:
             if self.state == WAITING:

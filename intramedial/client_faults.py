@@ -5,6 +5,9 @@ is a fault of this service, and any stranger can cause a thousand a second. Djan
 such things as errors, some with tracebacks. `ClientFaults` sits before the handler and rewrites these
 records: level WARNING, no traceback, a `kind`. Of each kind one line is written in `REST_S` seconds; the next
 line says in `leftOut` how many were not written since.
+
+A line of our own that any stranger can cause names its kind itself, `extra={"kind": "refused_431"}`: it is
+written as it is, and no more often than the others.
 """
 
 import logging
@@ -59,7 +62,9 @@ class ClientFaults(logging.Filter):
                 return False
             self._written[kind] = now
             left_out = self._left_out.pop(kind, 0)
-        _rewrite(record, kind, left_out)
+        if not _is_ours(record):
+            _rewrite(record, kind)
+        record.kind, record.leftOut = kind, left_out
         return True
 
 
@@ -67,6 +72,8 @@ def kind_of(record: logging.LogRecord) -> str | None:
     """Which fault of a client a record is about; None for any other record."""
     if record.levelno < logging.WARNING:
         return None
+    if _is_ours(record):
+        return getattr(record, "kind", None)
     if record.name == "django.security.DisallowedHost":
         return "foreign_host"
     if record.name.startswith("django.security."):
@@ -80,6 +87,10 @@ def kind_of(record: logging.LogRecord) -> str | None:
     return MESSAGES.get(str(record.msg))
 
 
+def _is_ours(record: logging.LogRecord) -> bool:
+    return record.name.startswith("intramedial.")
+
+
 def _is_gone(error: BaseException) -> bool:
     """Whether an error, or each error of a group, is that of a connection that its client ended."""
     if isinstance(error, BaseExceptionGroup):
@@ -87,7 +98,7 @@ def _is_gone(error: BaseException) -> bool:
     return type(error).__name__ in GONE
 
 
-def _rewrite(record: logging.LogRecord, kind: str, left_out: int) -> None:
+def _rewrite(record: logging.LogRecord, kind: str) -> None:
     message = record.getMessage()
     if kind == "foreign_host":
         # Django names its own setting, which is made from one of ours.
@@ -97,4 +108,3 @@ def _rewrite(record: logging.LogRecord, kind: str, left_out: int) -> None:
     record.msg, record.args = message[:LONGEST], None
     record.levelno, record.levelname = logging.WARNING, "WARNING"
     record.exc_info = record.exc_text = record.stack_info = None
-    record.kind, record.leftOut = kind, left_out

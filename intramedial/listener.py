@@ -22,6 +22,7 @@ kept in reserve for databases, files and logs.
 """
 
 import contextlib
+import logging
 import resource
 import sys
 from collections import Counter
@@ -33,7 +34,8 @@ from django.conf import settings
 from uvicorn.server import ServerState
 
 from intramedial import addresses
-from intramedial.refusals import RateLimitedLog
+
+logger = logging.getLogger(__name__)
 
 SWEEP_S = 1.0
 READ_FIRST_S = 0.02
@@ -102,7 +104,6 @@ class Listener:
         self.loop = loop
         self.limits = limits
         self.tick = 0  # sweeps so far
-        self.log = RateLimitedLog()
         self.large_bodies = 0  # bytes of large bodies that wait until they are whole
         self._descriptors = max(8, descriptors - RESERVED_DESCRIPTORS)  # that connections may have
         self._last = descriptors - LAST_DESCRIPTORS
@@ -187,8 +188,10 @@ class Listener:
             return True
         victim = self._idlest(own)
         done = "an idle one was closed" if victim is not None else "a new one was refused"
-        self.log.note(
-            f"{kind}: {done}", f"the limit of {kind} was reached and {done}; {setting} raises it", limit=kind
+        logger.warning(
+            "the limit of %s was reached and %s; %s raises it",
+            *(kind, done, setting),
+            extra={"kind": f"limit of {kind}: {done}"},
         )
         if victim is None:
             return False
@@ -231,7 +234,6 @@ class Listener:
         """One second has passed: the connections that are due now."""
         self.tick += 1
         tick = self.tick
-        self.log.sweep(last=not self._members)
         return [member for member in self._members if member.due <= tick]
 
     def expire(self, due: Iterable[Member]) -> None:

@@ -201,7 +201,7 @@ class Protocol(Bounded):
         self.flow.resume_reading()
         if isinstance(reader := self.transport.get_protocol(), InParts):
             reader.drop()
-        self.listener.log.refused(problem, identifier)
+        refusals.log_refusal(problem, identifier)
         self.listener.linger(self)
 
     def expire(self) -> None:

@@ -28,9 +28,6 @@ REASONS = {
     503: "authority_unavailable",
 }
 
-LOG_EVERY = 10
-"""Sweeps, so seconds, for which one line of a kind is enough."""
-
 NO_CONTENT = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
@@ -67,44 +64,13 @@ def written(problem: Problem, identifier: str, server_lines: bytes) -> bytes:
     return b"".join((STATUS_LINE[problem.status], server_lines, head.encode("latin-1"), b"\r\n", body))
 
 
-class RateLimitedLog:
-    """Log lines that strangers can cause: the first of a kind at once, then one line with a count every
-    `LOG_EVERY` sweeps."""
-
-    def __init__(self) -> None:
-        self._more: dict[str, int] = {}
-        self._sweeps = 0
-
-    def refused(self, problem: Problem, identifier: str) -> None:
-        """A request was refused."""
-        self.note(
-            f"refused with {problem.status}",
-            f"a request was refused before it reached the application: {problem.detail}",
-            status=problem.status,
-            requestId=identifier,
-        )
-
-    def failed(self, error: Exception) -> None:
-        """Parsing a request failed in an unforeseen way: a fault of ours."""
-        self.note("parsing failed", "a request could not be parsed in an unforeseen way", exc_info=error)
-
-    def note(self, kind: str, message: str, exc_info: Exception | None = None, **extra: object) -> None:
-        """Write the line, unless one of this kind was written lately; then count it."""
-        if kind in self._more:
-            self._more[kind] += 1
-            return
-        self._more[kind] = 0
-        logger.warning(message, extra=extra, exc_info=exc_info)
-
-    def sweep(self, last: bool = False) -> None:
-        """Called once a second, and with `last` when there is no connection any more."""
-        self._sweeps += 1
-        if self._more and (last or self._sweeps >= LOG_EVERY):
-            for kind, more in self._more.items():
-                if more:
-                    logger.warning("and %d more: %s", more, kind, extra={"kind": kind, "more": more})
-            self._more.clear()
-            self._sweeps = 0
+def log_refusal(problem: Problem, identifier: str) -> None:
+    """Log that a request was refused. `client_faults.py` writes one line of each status in ten seconds."""
+    logger.warning(
+        "a request was refused before it reached the application: %s",
+        problem.detail,
+        extra={"kind": f"refused_{problem.status}", "status": problem.status, "requestId": identifier},
+    )
 
 
 def new_identifier() -> str:

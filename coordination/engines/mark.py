@@ -168,6 +168,11 @@ class MarkFile:
         if durable:
             os.fsync(self._fd)
 
+    def make_private(self) -> None:
+        """Take the group's and the others' permissions. This sets the change time: a write must follow."""
+        if os.fstat(self._fd).st_mode & 0o077:
+            os.fchmod(self._fd, 0o600)
+
     def try_times(self) -> None:
         """Find out whether the file system's change times can be compared with the clock."""
         self.mark.timed = True
@@ -230,6 +235,7 @@ class Marker:
         mark.highest = max(mark.highest, highest)
         mark.clean = mark.checkpoint = False
         self._adopted, self._first = True, None
+        self._file.make_private()
         self._file.try_times()
         self._file.write(durable=True)
 

@@ -94,6 +94,26 @@ def test_our_own_faults_stay_errors_with_their_tracebacks(made):
         assert made.exc_info
 
 
+def test_a_line_of_our_own_that_names_its_kind_is_limited_and_written_as_it_is():
+    clock = Clock()
+    faults = ClientFaults(clock)
+
+    def refused(status):
+        made = record("intramedial.listener", "refused", level=logging.WARNING, kind=f"refused_{status}")
+        return made.kind if faults.filter(made) else None
+
+    assert [refused(431) for _ in range(1000)] == ["refused_431", *[None] * 999]
+    assert refused(413) == "refused_413"
+    bug = record("intramedial.bounded", "parsing", error=ValueError("a bug"), kind="parsing failed")
+    assert faults.filter(bug)
+    assert bug.exc_info
+    assert (bug.levelname, bug.leftOut) == ("ERROR", 0)
+    clock.now += REST_S
+    again = record("intramedial.listener", "refused", level=logging.WARNING, kind="refused_431")
+    assert faults.filter(again)
+    assert again.leftOut == 999
+
+
 def test_a_page_refused_is_limited_and_a_message_is_not_longer_than_it_may_be():
     faults = ClientFaults(Clock())
     made = record(
@@ -178,7 +198,7 @@ def test_nothing_that_strangers_do_to_a_server_is_an_error_in_its_log(live_serve
             connection.sendall(b"\x81\x82\x00\x00\x00\x00\xff\xff")  # a text that is no UTF-8
             while connection.recv(4096):
                 pass
-    for kind in ("foreign_host", "refused_csrf", "bad_http", "bad_frame"):
+    for kind in ("foreign_host", "refused_csrf", "refused_400"):
         wait_for(server, kind)
     found = lines(server)
     assert [line for line in found if line["level"] in ("error", "critical")] == []

@@ -124,7 +124,8 @@ def test_storage_that_cannot_be_written_is_a_fault(bootstrapped: Path, tmp_path:
     out, log = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 1
     assert out == ""
-    assert "The database 'leases' cannot be reached" in log
+    assert f"The database of leases {broken / 'leases.sqlite3'} cannot be used" in log
+    assert "file is not a database" in log
     assert "Traceback" not in log
 
 

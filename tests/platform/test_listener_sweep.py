@@ -1,6 +1,5 @@
-"""Which connection is closed for another one, when deadlines come, what is logged: no clock, no socket."""
+"""Which connection is closed for another one, and when deadlines come: no clock, no socket."""
 
-import logging
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from intramedial.listener import (
     Listener,
 )
 from intramedial.parsers import networks
-from intramedial.refusals import LOG_EVERY, refusal
 
 NEVER = 1 << 60
 
@@ -240,18 +238,3 @@ def test_handshakes_that_fail_have_a_rate_for_each_address() -> None:
     for number in range(listening.HANDSHAKE_ADDRESSES + 10):  # what is remembered is bounded
         listener.handshake_failed(f"10.0.{number // 256}.{number % 256}")
     assert len(listener._failed) == listening.HANDSHAKE_ADDRESSES
-
-
-def test_what_strangers_cause_is_logged_once_and_then_counted(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
-    listener = make()
-    listener.watch(Connection())
-    for _ in range(1000):
-        listener.log.refused(refusal(431, "Too long."), "req_1")
-    listener.log.refused(refusal(413, "Too large."), "req_2")
-    assert [vars(record)["status"] for record in caplog.records] == [431, 413]
-    for _ in range(LOG_EVERY):
-        listener.sweep()
-    assert [vars(record)["more"] for record in caplog.records[2:]] == [999]
-    listener.log.refused(refusal(431, "Too long."), "req_3")
-    assert len(caplog.records) == 4
