@@ -39,6 +39,7 @@ PATHS = {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": Tru
 
 VERSIONS = (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
 """The versions of MCP that are served, oldest first."""
+VERSION_FIELD = "mcp-protocol-version"
 ENVELOPE = b"io.modelcontextprotocol/protocolVersion"
 SHOWN_VERSION = 40
 
@@ -95,11 +96,16 @@ async def _caller(parts: RequestParts) -> Principal:
     return await auth.authenticate(parts)
 
 
+def _version(parts: RequestParts) -> str:
+    """The version of the protocol that the request names, or "". Of several fields the first counts."""
+    return parts.headers.get(VERSION_FIELD, "").partition(",")[0].strip()
+
+
 def _require_known_version(parts: RequestParts) -> None:
     """Problem (400) for a version of the protocol that is not served. The SDK would ask such a client for
     what only newer versions send. A body that names its version itself is left to the SDK, whose answer says
     which versions there are in the form that those clients read."""
-    version = parts.headers.get("mcp-protocol-version", "")
+    version = _version(parts)
     if version and version not in VERSIONS and ENVELOPE not in parts.body:
         problem = Problem(
             "invalid_request",
@@ -145,7 +151,8 @@ def _fields(parts: RequestParts, length: int) -> list[tuple[bytes, bytes]]:
     which the SDK does not know. The media type was checked before; the SDK would look at its case. `length`:
     bytes of the body that the SDK is given.
     """
-    fields = {name: value for name, value in parts.headers.items() if value}
+    given = {**parts.headers, VERSION_FIELD: _version(parts)}
+    fields = {name: value for name, value in given.items() if value}
     fields = {"accept": "application/json", **fields, "content-type": JSON, "content-length": str(length)}
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()]
 

@@ -39,8 +39,9 @@ async def test_an_unknown_version_of_the_protocol_is_named_with_those_that_are_s
         assert "x" * 41 not in answer.text
 
 
-async def test_an_empty_version_is_none(wire):
-    assert (await wire.post(LIST, mcp_protocol_version="")).status_code == 200
+async def test_an_empty_version_is_none_and_of_several_the_first_counts(wire):
+    for version in ("", OLD, f"{OLD}, {OLD}", f"{OLD} ,x"):
+        assert (await wire.post(LIST, mcp_protocol_version=version)).status_code == 200, version
 
 
 async def test_a_newer_client_is_answered_in_the_form_that_it_reads(wire):
