@@ -23,7 +23,8 @@ Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
-LEAN_PREFIXES = ("/api/", "/health/")
+# Two slashes come from a base URL that ends in one; the answer names the path that was meant.
+LEAN_PREFIXES = ("/api/", "//api/", "/health/")
 WELL_KNOWN = "/.well-known/"
 LEAN_PATHS = ("/openapi.json", "/openapi.json/")
 GARBAGE_AFTER = 20_000  # objects made and not freed

@@ -5,7 +5,7 @@ answer, since it must hold the key to do so. A request with an API key stays clo
 into a page, and so does every other request. Cookies do not count here, and no answer allows credentials.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from intramedial.calls import Headers
 
@@ -32,6 +32,14 @@ READABLE: Headers = (ANY_ORIGIN, (b"access-control-expose-headers", ", ".join(RE
 def is_signed_alone(fields: Mapping[str, str]) -> bool:
     """Whether a request with these header fields (lower-case names) is signed and carries no API key."""
     return ("signature" in fields or "signature-input" in fields) and "authorization" not in fields
+
+
+def of_refusal(target: bytes, lines: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """What an answer has besides that the listener gives to a request with this target and these header lines
+    (lower-case names), before the application sees it. Such an answer says nothing of anybody, so it may be
+    read at every path of the API."""
+    fields = {name.decode("latin-1"): "" for name, _value in lines}
+    return READABLE if target.startswith(PREFIX.encode()) and is_signed_alone(fields) else ()
 
 
 def preflight(fields: Mapping[str, str], methods: str) -> Headers:

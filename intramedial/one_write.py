@@ -22,7 +22,7 @@ from urllib.parse import unquote
 import httptools
 from django.conf import settings
 
-from intramedial import addresses, refusals, upgrades
+from intramedial import addresses, cross_origin, refusals, upgrades
 from intramedial.bounded import BODY, GONE, OWED, REFUSED, WAITING, Bounded
 from intramedial.problems import Problem
 from intramedial.refusals import refusal
@@ -190,11 +190,14 @@ class Protocol(Bounded):
         connection, and the client could lose the answer."""
         if self.transport.is_closing():
             return
+        # In any other state the header fields are not all there, or those of the request before.
+        complete = self.state == BODY and not self._upgrading
+        shared = cross_origin.of_refusal(self.url, self.scope["headers"]) if complete else ()
         self.state, self._rest = REFUSED, b""
         self.forget()
         self.due = self.listener.tick + LINGER_S + 1
         identifier = refusals.new_identifier()
-        own = lines(tuple(self.server_state.default_headers))
+        own = lines((*self.server_state.default_headers, *shared))
         self.transport.write(refusals.written(problem, identifier, own))
         self.transport.write_eof()
         self.flow.full = False

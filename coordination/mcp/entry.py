@@ -6,12 +6,13 @@
 What is refused here is answered as JSON-RPC errors, whose `data` is the problem that REST would answer.
 """
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import MutableMapping
 from typing import Any
 
 import orjson
 from django.conf import settings
 from mcp.types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from coordination.mcp import messages, protocol
 from intramedial import logs, origins
@@ -19,6 +20,7 @@ from intramedial.calls import Call, Reply
 from intramedial.identity import auth, signatures
 from intramedial.identity.principal import Principal
 from intramedial.identity.requests import RequestParts, join_fields
+from intramedial.media import JSON, MCP_BODIES
 from intramedial.problems import Problem, problem_body
 from intramedial.serving import (
     ClientGone,
@@ -35,6 +37,12 @@ from intramedial.whole import KNOWN
 PATHS = {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": True}
 """What is served here, and whether its tools are listed by names without dots."""
 
+VERSIONS = (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
+"""The versions of MCP that are served, oldest first."""
+VERSION_FIELD = "mcp-protocol-version"
+ENVELOPE = b"io.modelcontextprotocol/protocolVersion"
+SHOWN_VERSION = 40
+
 USE_REST = (
     "MCP takes API keys, as `Authorization: Bearer imk_…`. Trials and agents that sign their requests use "
     "the REST API, described at /openapi.json."
@@ -49,6 +57,7 @@ async def application(scope: Message, receive: Receive, send: Send) -> None:
 async def _answer(scope: Message, receive: Receive) -> Reply:
     try:
         call = await _admitted(scope, receive)
+        _require_known_version(call.parts)
         return await _spoken(scope, call, messages.read(call.parts.body), receive)
     except Problem as problem:
         return _refusal(problem)
@@ -64,7 +73,7 @@ async def _admitted(scope: Message, receive: Receive) -> Call:
     origins.require_same_origin(headers)
     if scope["method"] != "POST":
         raise _only_post()
-    call = await read_call(scope, receive)
+    call = await read_call(scope, receive, MCP_BODIES * settings.BODY_LIMIT)
     call.principal = await _caller(call.parts)
     scope[KNOWN] = True
     return call
@@ -87,12 +96,32 @@ async def _caller(parts: RequestParts) -> Principal:
     return await auth.authenticate(parts)
 
 
+def _version(parts: RequestParts) -> str:
+    """The version of the protocol that the request names, or "". Of several fields the first counts."""
+    return parts.headers.get(VERSION_FIELD, "").partition(",")[0].strip()
+
+
+def _require_known_version(parts: RequestParts) -> None:
+    """Problem (400) for a version of the protocol that is not served. The SDK would ask such a client for
+    what only newer versions send. A body that names its version itself is left to the SDK, whose answer says
+    which versions there are in the form that those clients read."""
+    version = _version(parts)
+    if version and version not in VERSIONS and ENVELOPE not in parts.body:
+        problem = Problem(
+            "invalid_request",
+            f"MCP-Protocol-Version {version[:SHOWN_VERSION]!r} is not served. Leave the header out, or name "
+            f"one of: {', '.join(VERSIONS)}.",
+        )
+        problem.status = 400
+        raise problem
+
+
 async def _spoken(scope: Message, call: Call, message: messages.ReadMessage, receive: Receive) -> Reply:
     """The SDK's answer: one status and one body, since every answer is JSON and not a stream."""
     manager = await protocol.sessions.start()
     inner = {
         **scope,
-        "headers": _fields(scope["headers"]),
+        "headers": _fields(call.parts, len(message.body)),
         protocol.CALL: call,
         protocol.FAULT: message.fault,
         protocol.COMPATIBLE: PATHS[scope["path"]],
@@ -115,17 +144,17 @@ async def _spoken(scope: Message, call: Call, message: messages.ReadMessage, rec
     return Reply(start["status"], b"".join(chunks), tuple(fields.items()), media_type)
 
 
-def _fields(given: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The header fields as the SDK reads them.
+def _fields(parts: RequestParts, length: int) -> list[tuple[bytes, bytes]]:
+    """The header fields as the SDK reads them: each in one line, for it looks at the first line only.
 
-    White space around a value is no part of it (RFC 9110, 5.5), and some servers leave it there. A request
-    without `Accept` takes any media type (12.5.1), which the SDK does not know.
+    A field without a value is left out. A request without `Accept` takes any media type (RFC 9110, 12.5.1),
+    which the SDK does not know. The media type was checked before; the SDK would look at its case. `length`:
+    bytes of the body that the SDK is given.
     """
-    stripped = [(name, value.strip(b" \t")) for name, value in given]
-    fields = [(name, value) for name, value in stripped if name != b"accept" or value]
-    if not any(name == b"accept" for name, _ in fields):
-        fields.append((b"accept", b"application/json"))
-    return fields
+    given = {**parts.headers, VERSION_FIELD: _version(parts)}
+    fields = {name: value for name, value in given.items() if value}
+    fields = {"accept": "application/json", **fields, "content-type": JSON, "content-length": str(length)}
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()]
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

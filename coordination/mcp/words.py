@@ -26,7 +26,7 @@ def quoted(name: str) -> str:
 def failed(body: Json) -> str:
     """Of a problem: why there is no answer. Wrong arguments are for the model to put right."""
     said = f"Failed, {body['reason']}: {body['detail']}"
-    if body["reason"] in ("invalid_request", "malformed_json"):
+    if body["reason"] in ("invalid_request", "malformed_json", "too_large"):
         said = said.rstrip(".") + ". Nothing was done: correct the arguments and call again."
     return said
 

@@ -6,6 +6,8 @@ from django.utils.crypto import salted_hmac
 
 MAIL_TIMEOUT_S = 10
 REAUTHENTICATION_S = 300
+LINKS_TO_ADDRESS = "5/h/key"
+"""Links for a new password that are mailed to one address; a rate as allauth writes them."""
 
 
 def cache_key(key: str, prefix: str, version: int) -> str:
@@ -49,7 +51,7 @@ def describe(mail: dict[str, Any]) -> dict[str, Any]:
             "login_failed": "20/h/key",
             "reauthenticate": "20/h/user",
             "change_password": "20/h/user",
-            "reset_password": "20/h/ip,5/h/key",
+            "reset_password": f"20/h/ip,{LINKS_TO_ADDRESS}",
             "reset_password_from_key": "20/h/ip",
         },
         "MFA_ADAPTER": "intramedial.accounts.adapter.SecondStepAdapter",

@@ -17,6 +17,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from allauth.core.internal import ratelimit
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
@@ -25,6 +26,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import ngettext
 
+from intramedial.accounts.configuration import LINKS_TO_ADDRESS
 from intramedial.accounts.models import Try
 from intramedial.addresses import address_hash
 from intramedial.audit.record import address_of
@@ -86,6 +88,22 @@ def pass_lock(request: HttpRequest, email: str) -> None:
     For a browser that came by a link that was mailed to that address.
     """
     request.session[PASSED] = {"account": _account_hash(email), "number": secrets.token_hex(8)}
+    _mail_links_again(request, email)
+
+
+def _mail_links_again(request: HttpRequest, email: str) -> None:
+    """Forget how many links were mailed to an address. A new password or a log-in has ended all of them.
+
+    Strangers can use up the mails of an hour. Then the account's owner has links that work, until one of them
+    is used: only after that is there need of another.
+    """
+    ratelimit.clear(
+        request,
+        app="allauth.account",
+        action="reset_password",
+        config={"reset_password": LINKS_TO_ADDRESS},
+        key=email.strip().lower(),
+    )
 
 
 def of_passed(request: HttpRequest, email: str) -> str | None:
@@ -112,6 +130,7 @@ def succeed(request: HttpRequest, email: str) -> None:
     if last is not None and of_passed(request, email) is None:
         last.delete()
     request.session.pop(PASSED, None)
+    _mail_links_again(request, email)
 
 
 def unlock(email: str) -> int:

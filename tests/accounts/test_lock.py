@@ -95,6 +95,37 @@ def test_who_came_by_the_link_has_tries_of_their_own_and_no_more(few, mail, beta
     assert door.log_in(beta_secret, user.email, NEW).status_code == 429
 
 
+def asked_for_links(email, times):
+    """Links asked for by strangers, each from an address of its own; the statuses."""
+    form = "/cuenta/contrasena/olvidada/"
+    return [Door().post(form, {"email": email}).status_code for _ in range(times)]
+
+
+def test_strangers_who_ask_for_links_do_not_close_the_way_past(few, mail, beta_secret):
+    """Whenever no more links are mailed, the owner has one that works."""
+    user = people.person()
+    Door().log_in(beta_secret, user.email)
+    for password in (NEW, NEW + "s"):
+        guessed(beta_secret, user.email, 9)
+        assert asked_for_links(user.email, 7) == [302] * 5 + [429] * 2
+        owner = Door()
+        refused = owner.post("/cuenta/contrasena/olvidada/", {"email": user.email}, HTTP_ACCEPT="text/html")
+        assert "el último enlace que te hemos enviado" in refused.content.decode()
+        page = owner.get(re.search(r"https?://[^/]+(\S+)", mail[-1].body)[1], follow=True)
+        set_to = {"password1": password, "password2": password}
+        assert owner.post(page.request["PATH_INFO"], set_to).status_code == 302
+        assert owner.log_in(beta_secret, user.email, password).status_code == 302
+    assert asked_for_links(user.email, 6) == [302] * 5 + [429], "after a log-in, which ends the links"
+
+
+def test_a_wrong_password_mails_no_more_links(few, mail, beta_secret):
+    user = people.person()
+    assert asked_for_links(user.email, 6) == [302] * 5 + [429]
+    guessed(beta_secret, user.email, 1)
+    assert asked_for_links(user.email, 1) == [429]
+    assert asked_for_links(new_email(), 1) == [302]
+
+
 def test_a_lock_is_the_same_whether_there_is_an_account(few, mail, beta_secret, monkeypatch):
     hashed = []
     encode = MD5PasswordHasher.encode

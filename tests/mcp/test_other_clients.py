@@ -1,0 +1,84 @@
+"""What other people's frameworks send: headers in any case and number, arguments that are too long."""
+
+import json
+
+import pytest
+
+from tests.mcp.client import NEW, OLD, json_of
+
+LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/compat"])
+@pytest.mark.parametrize(
+    "content_type",
+    ["APPLICATION/JSON", "Application/Json; Charset=UTF-8", "application/json ; charset=utf-8"],
+)
+async def test_the_case_of_a_media_type_does_not_matter(wire, path, content_type):
+    answer = await wire.post(LIST, path, content_type=content_type)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_accept_may_come_in_several_lines(wire):
+    """RFC 9110, 5.3: several lines of a field are one list."""
+    lines = [("accept", "text/event-stream"), ("accept", "application/json")]
+    lines += [("authorization", f"Bearer {wire.key}"), ("content-type", "application/json")]
+    answer = await wire.http.post("/mcp", content=LIST, headers=lines)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_an_unknown_version_of_the_protocol_is_named_with_those_that_are_served(wire):
+    for version in ("2024-10-07", "2030-01-01", "latest", "x" * 500):
+        answer = await wire.post(LIST, mcp_protocol_version=version)
+        assert answer.status_code == 400
+        error = answer.json()["error"]
+        assert error["code"] == -32600
+        assert version[:40] in error["message"]
+        assert "2025-06-18" in error["message"]
+        assert NEW in error["message"]
+        assert "x" * 41 not in answer.text
+
+
+async def test_an_empty_version_is_none_and_of_several_the_first_counts(wire):
+    for version in ("", OLD, f"{OLD}, {OLD}", f"{OLD} ,x"):
+        assert (await wire.post(LIST, mcp_protocol_version=version)).status_code == 200, version
+
+
+async def test_a_newer_client_is_answered_in_the_form_that_it_reads(wire):
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2030-01-01",
+        "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
+    answer = await wire.post(json.dumps(message), mcp_protocol_version="2030-01-01", mcp_method="tools/list")
+    assert answer.json()["error"]["data"]["supported"] == [NEW]
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+async def test_arguments_that_are_too_long_are_for_the_model_to_shorten(connect, api_key, version, settings):
+    agent = await connect(api_key, version=version)
+    for length in (settings.BODY_LIMIT, 3 * settings.BODY_LIMIT):
+        result = await agent.call("lease.acquire", resource="a" * length)
+        assert result.is_error is True
+        assert result.structured_content["reason"] == "too_large"
+        assert "at most 16384 bytes" in result.content[0].text
+        assert "correct the arguments" in result.content[0].text
+        assert json_of(result) == result.structured_content
+    assert (await agent.body("wait"))["holders"] == []
+
+
+async def test_what_else_is_too_long_is_refused(wire, settings):
+    long = "a" * settings.BODY_LIMIT
+    call = {"name": "coordination.wait", "arguments": {}}
+    for message in (
+        {"jsonrpc": "2.0", "id": long, "method": "tools/call", "params": call},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call | {"_meta": {"a": long}}},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": long, "arguments": {}}},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"a": long}},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call | {"arguments": {"a": 4 * long}}},
+    ):
+        answer = await wire.post(json.dumps(message))
+        assert answer.status_code == 413
+        assert "at most" in answer.json()["error"]["message"]
+        assert answer.json()["error"]["data"]["reason"] == "too_large"
