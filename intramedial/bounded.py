@@ -13,7 +13,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from intramedial import refusals, upgrades
 from intramedial.listener import listener_of
-from intramedial.media import MCP_BODIES
 from intramedial.problems import Problem
 from intramedial.refusals import refusal
 
@@ -24,8 +23,7 @@ HEAD_BYTES, HEAD_FIELDS = 32_768, 100
 CHUNK_BYTES, CHUNK_HEAD = 16_384, 16
 """Bytes of a chunked body that are not content: at most so many, besides so many for each chunk."""
 
-MCP_PREFIX = b"/mcp"
-API_PREFIXES = (b"/api/", MCP_PREFIX, b"/health/", b"/.well-known/", b"/openapi.json")
+API_PREFIXES = (b"/api/", b"/mcp", b"/health/", b"/.well-known/", b"/openapi.json")
 SMALL_BODY = 16_384
 LARGE_BODIES = 32 * 1024 * 1024
 """Bytes of bodies larger than `SMALL_BODY` that may wait at once, of all connections, to be whole."""
@@ -52,8 +50,7 @@ class Bounded(HttpToolsProtocol):
     _partial = False  # a part of its head is there
     _budget = HEAD_BYTES  # what is left for its head
     _left = 0  # bytes of its body that are still to come, when its length was declared
-    _limit = 0  # bytes of its body that are read, when it comes in chunks
-    _most = 0  # bytes that its body may have
+    _limit = 0  # bytes that its body may have, when it comes in chunks
     _extra = 0  # bytes left for chunks besides their content
     _since = 0  # the sweep at which its head was complete
     _reserved = 0  # bytes of `LARGE_BODIES` that it has
@@ -183,11 +180,8 @@ class Bounded(HttpToolsProtocol):
         """A body of that many bytes will come; with -1, in chunks."""
         limits = self.limits
         limit = limits.api_body if self.url.startswith(API_PREFIXES) else limits.page_body
-        self._most = limit
-        if self.url.startswith(MCP_PREFIX):
-            limit *= MCP_BODIES  # what is too large for a call is answered by the application
         if declared > limit:
-            self._fault = refusals.too_large(self._most)
+            self._fault = refusals.too_large(limit)
             return
         reserved = limit if declared < 0 else declared
         if reserved > SMALL_BODY:
@@ -215,7 +209,7 @@ class Bounded(HttpToolsProtocol):
             return
         self._extra += len(body)
         if len(self._body) > self._limit:
-            self._fault = self._fault or refusals.too_large(self._most)
+            self._fault = self._fault or refusals.too_large(self._limit)
 
     def on_message_complete(self) -> None:
         """Begin the request."""

@@ -6,10 +6,6 @@ from intramedial.problems import Problem
 
 JSON = "application/json"
 
-MCP_BODIES = 4
-"""How many times `BODY_LIMIT` a body of MCP may have so that it is read. A call whose arguments are too long
-by less than that is answered with a result, for its model to shorten them."""
-
 
 def require_json(headers: Mapping[str, str]) -> None:
     """Problem (415) unless a body with these header fields is JSON in UTF-8 without a content coding."""

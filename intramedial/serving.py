@@ -55,14 +55,11 @@ async def serve(scope: Message, send: Send, answer: Coroutine[Any, Any, Reply]) 
     access.add(identifier, scope["method"], scope["path"][:LOGGED_PATH], reply.status, ms)
 
 
-async def read_call(scope: Message, receive: Receive, limit: int | None = None) -> Call:
-    """The request with its whole body. Problem for one that is too large (413) or not JSON (415).
-
-    `limit`: bytes that the body may have, by default `BODY_LIMIT`.
-    """
+async def read_call(scope: Message, receive: Receive) -> Call:
+    """The request with its whole body. Problem for one that is too large (413) or not JSON (415)."""
     method = scope["method"]
     headers = join_fields(scope["headers"])
-    body = await _read_body(headers.get("content-length", ""), receive, limit or settings.BODY_LIMIT)
+    body = await _read_body(headers.get("content-length", ""), receive)
     if body and method == "POST":
         require_json(headers)
     peer = scope.get("client")
@@ -78,10 +75,11 @@ async def read_call(scope: Message, receive: Receive, limit: int | None = None) 
     )
 
 
-async def _read_body(declared: str, receive: Receive, limit: int) -> bytes:
+async def _read_body(declared: str, receive: Receive) -> bytes:
     """The whole body; as soon as it is known to be too large, no more of it is read."""
+    limit = settings.BODY_LIMIT
     if declared.isdecimal() and (len(declared) > 15 or int(declared) > limit):
-        raise too_large(limit)
+        raise _too_large(limit)
     chunks, size, more = [], 0, True
     while more:
         message = await receive()
@@ -90,14 +88,13 @@ async def _read_body(declared: str, receive: Receive, limit: int) -> bytes:
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > limit:
-            raise too_large(limit)
+            raise _too_large(limit)
         chunks.append(chunk)
         more = message.get("more_body", False)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-def too_large(limit: int) -> Problem:
-    """The problem of a body of more than `limit` bytes; the connection ends with it."""
+def _too_large(limit: int) -> Problem:
     # The rest of the body is not read, so the connection cannot carry another request.
     return Problem("too_large", f"The body may have at most {limit} bytes.", headers={"connection": "close"})
 

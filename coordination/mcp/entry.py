@@ -20,7 +20,7 @@ from intramedial.calls import Call, Reply
 from intramedial.identity import auth, signatures
 from intramedial.identity.principal import Principal
 from intramedial.identity.requests import RequestParts, join_fields
-from intramedial.media import JSON, MCP_BODIES
+from intramedial.media import JSON
 from intramedial.problems import Problem, problem_body
 from intramedial.serving import (
     ClientGone,
@@ -73,7 +73,7 @@ async def _admitted(scope: Message, receive: Receive) -> Call:
     origins.require_same_origin(headers)
     if scope["method"] != "POST":
         raise _only_post()
-    call = await read_call(scope, receive, MCP_BODIES * settings.BODY_LIMIT)
+    call = await read_call(scope, receive)
     call.principal = await _caller(call.parts)
     scope[KNOWN] = True
     return call

@@ -13,7 +13,6 @@ from django.conf import settings
 
 from coordination.mcp import tools
 from intramedial.problems import Problem
-from intramedial.serving import too_large
 from intramedial.strict_json import MalformedJson, parse
 
 Json = dict[str, Any]
@@ -39,9 +38,7 @@ class ReadMessage:
 
 
 def read(body: bytes) -> ReadMessage:
-    """The message in a body. Raises Problem: `malformed_json`, `invalid_request` (400), `too_large` (413)."""
-    if len(body) > settings.BODY_LIMIT:
-        return _without_arguments(_read_loosely(body), too_large(settings.BODY_LIMIT))
+    """The message in a body. Raises Problem (400): `malformed_json`, `invalid_request`."""
     try:
         message = parse(body, settings.JSON_DEPTH)
     except MalformedJson as error:
@@ -68,8 +65,6 @@ def _without_arguments(message: Any, fault: Problem) -> ReadMessage:
         parse(rest, settings.JSON_DEPTH)
     except (TypeError, MalformedJson):
         raise fault from None
-    if len(rest) > settings.BODY_LIMIT:
-        raise fault
     return ReadMessage(rest, fault)
 
 

@@ -1,10 +1,10 @@
-"""What other people's frameworks send: headers in any case and number, arguments that are too long."""
+"""What other people's frameworks send: header fields in any case and number, versions of any kind."""
 
 import json
 
 import pytest
 
-from tests.mcp.client import NEW, OLD, json_of
+from tests.mcp.client import NEW, OLD
 
 LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
 
@@ -53,32 +53,3 @@ async def test_a_newer_client_is_answered_in_the_form_that_it_reads(wire):
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
     answer = await wire.post(json.dumps(message), mcp_protocol_version="2030-01-01", mcp_method="tools/list")
     assert answer.json()["error"]["data"]["supported"] == [NEW]
-
-
-@pytest.mark.parametrize("version", [OLD, NEW])
-async def test_arguments_that_are_too_long_are_for_the_model_to_shorten(connect, api_key, version, settings):
-    agent = await connect(api_key, version=version)
-    for length in (settings.BODY_LIMIT, 3 * settings.BODY_LIMIT):
-        result = await agent.call("lease.acquire", resource="a" * length)
-        assert result.is_error is True
-        assert result.structured_content["reason"] == "too_large"
-        assert "at most 16384 bytes" in result.content[0].text
-        assert "correct the arguments" in result.content[0].text
-        assert json_of(result) == result.structured_content
-    assert (await agent.body("wait"))["holders"] == []
-
-
-async def test_what_else_is_too_long_is_refused(wire, settings):
-    long = "a" * settings.BODY_LIMIT
-    call = {"name": "coordination.wait", "arguments": {}}
-    for message in (
-        {"jsonrpc": "2.0", "id": long, "method": "tools/call", "params": call},
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call | {"_meta": {"a": long}}},
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": long, "arguments": {}}},
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"a": long}},
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call | {"arguments": {"a": 4 * long}}},
-    ):
-        answer = await wire.post(json.dumps(message))
-        assert answer.status_code == 413
-        assert "at most" in answer.json()["error"]["message"]
-        assert answer.json()["error"]["data"]["reason"] == "too_large"
