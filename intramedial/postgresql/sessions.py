@@ -76,7 +76,8 @@ def opened(
     """
     given = str(conninfo.get("options") or "")
     address = _address(conninfo)
-    if not _pooled.get(address):
+    known = _pooled.get(address)  # read once: other threads open sessions meanwhile
+    if not known:
         try:
             session = open_session(f"{given} {as_options(pins)} -c {_MARK}=yes".strip())
         except psycopg.OperationalError as error:
@@ -84,8 +85,8 @@ def opened(
                 raise
         else:
             try:
-                if address in _pooled or _has_options(session):
-                    _pooled[address] = False
+                if known is False or _has_options(session):
+                    _pooled.setdefault(address, False)
                     if session.info.server_version >= _TRANSACTION_TIMEOUT_SINCE:
                         _run(session, f"SET transaction_timeout = {transaction_timeout_ms}")
                     return session, False

@@ -21,7 +21,7 @@ def quick(served: ServerProcess, tmp_path_factory: pytest.TempPathFactory) -> It
 
     data_dir = tmp_path_factory.mktemp("quick") / "data"
     shutil.copytree(served.data_dir, data_dir, ignore=shutil.ignore_patterns("*.lock", "*-wal", "*-shm"))
-    server = ServerProcess(data_dir, {"INTRAMEDIAL_LEASE_TTL_MS": "2500", "INTRAMEDIAL_OFFER_MS": "4000"})
+    server = ServerProcess(data_dir, {"INTRAMEDIAL_LEASE_TTL_MS": "4000", "INTRAMEDIAL_OFFER_MS": "4000"})
     yield server.start()
     server.kill()
 
