@@ -20,6 +20,8 @@ HEAD_BYTES, HEAD_FIELDS = 32_768, 100
 CHUNK_BYTES, CHUNK_HEAD = 16_384, 16
 """Bytes of a chunked body that are not content: at most so many, besides so many for each chunk."""
 
+LENGTH_DIGITS = 20
+
 API_PREFIXES = (b"/api/", b"/mcp", b"/health/", b"/.well-known/", b"/openapi.json")
 SMALL_BODY = 16_384
 LARGE_BODIES = 32 * 1024 * 1024
@@ -42,6 +44,7 @@ class Bounded(HttpToolsProtocol):
 
     used = False  # a request of it has been answered
     state = WAITING
+    url = b""  # the target of the request, as far as it is there
     _fault: Problem | None = None  # why the request that is being parsed is refused
     _upgrading = False  # its head asks for another protocol
     _partial = False  # a part of its head is there
@@ -161,6 +164,9 @@ class Bounded(HttpToolsProtocol):
         declared = 0
         for name, value in fields:
             if name == b"content-length":
+                if len(value) > LENGTH_DIGITS:  # the parser lets any number of zeros lead
+                    self._fault = refusal(400, f"Content-Length has more than {LENGTH_DIGITS} digits.")
+                    return
                 declared = int(value)
             elif name == b"transfer-encoding":
                 declared = -1

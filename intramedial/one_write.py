@@ -50,6 +50,7 @@ class Protocol(Bounded):
     _rest = b""  # what came while an answer was owed
     _dropped = 0  # bytes that came after a refusal
     _ending = False  # the server ends: what is arriving is the last request that is answered
+    _no_more = False  # the client has ended its half of the connection
 
     @property
     def idle(self) -> bool:
@@ -76,7 +77,17 @@ class Protocol(Bounded):
         elif self.state == REFUSED:
             self._drop(data)
         elif self.state != GONE:
-            self.parse(data)
+            try:
+                self.parse(data)
+            except Exception as error:  # a fault of ours; the event loop would log each of them
+                self.listener.log.failed(error)
+                self.transport.abort()
+
+    def eof_received(self) -> bool:
+        """See asyncio.Protocol. A client may half-close after its last request and still read the answer
+        (RFC 9112, 9.6); a connection that is owed no answer is closed."""
+        self._no_more = True
+        return self.state == OWED
 
     def resume_writing(self) -> None:
         """See asyncio.Protocol. Go on with the next request, if it waited for the client to read."""
@@ -150,6 +161,8 @@ class Protocol(Bounded):
         self.state = WAITING
         rest = self._rest
         if not rest:
+            if self._no_more:
+                self.transport.close()
             self.due = self.listener.tick + self.timeout_keep_alive + 1
             return
         self._rest, self.flow.full = b"", False
