@@ -23,10 +23,10 @@ import httptools
 from django.conf import settings
 
 from intramedial import addresses, refusals, upgrades
-from intramedial.bounded import BODY, GONE, OWED, REFUSED, WAITING, Bounded
+from intramedial.bounded import API_PREFIXES, BODY, GONE, OWED, REFUSED, WAITING, Bounded
 from intramedial.problems import Problem
 from intramedial.refusals import refusal
-from intramedial.transports import HELD, Flow, InParts, OneWrite, Stuck
+from intramedial.transports import HELD, Flow, InParts, OneWrite, Stuck, unread
 from intramedial.whole import KNOWN, WHOLE, Whole, lines
 
 __all__ = ["HELD", "WHOLE", "OneWrite", "Protocol", "connection"]
@@ -56,6 +56,10 @@ class Protocol(Bounded):
     def idle(self) -> bool:
         """Whether no request of it is being served."""
         return self.state in (WAITING, BODY)
+
+    def unread(self) -> bool:
+        """Whether bytes of its client have arrived that were not read yet."""
+        return unread(self.transport)
 
     # --- from the transport --------------------------------------------------------------------------------
 
@@ -143,7 +147,8 @@ class Protocol(Bounded):
         self.due = self.listener.tick + self.limits.look_s
         if not self.used:
             self.listener.begun(self)
-        self.cycle = Whole(self, scope, body, keep_alive, self.on_response_complete)
+        turns = None if url.startswith(API_PREFIXES) else self.listener.page_turns
+        self.cycle = Whole(self, scope, body, keep_alive, self.on_response_complete, turns)
         self._start_asgi_task(self.cycle, self.app)
 
     def on_response_complete(self) -> None:
@@ -231,8 +236,11 @@ class Protocol(Bounded):
             self.transport.close()
 
     def evict(self) -> None:
-        """Close it at once, for another connection."""
-        if self.state == REFUSED or self.transport.get_write_buffer_size():
+        """Close it at once, for another connection. A request that waits for its turn is refused."""
+        if self.state == OWED:
+            self.cycle.disconnected = True
+            self.refuse(refusal(503, "There are too many connections. Try again soon.", retry_after="1"))
+        elif self.state == REFUSED or self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
             self.transport.close()

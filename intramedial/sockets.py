@@ -267,6 +267,10 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             self.transport.abort()
         self.due = self.listener.tick + self.limits.look_s
 
+    def unread(self) -> bool:
+        """Whether bytes wait to be read: of no interest, since it has sent a whole request."""
+        return False
+
     def evict(self) -> None:
         """Close it at once, for another connection."""
         self.transport.abort()

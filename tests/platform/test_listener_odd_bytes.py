@@ -1,11 +1,13 @@
 """Clients that half-close, and bytes that are nearly HTTP, at the real server."""
 
 import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from intramedial.listener import PAGES_AT_ONCE
 from tests.platform.listening import LEASE, Client, ask, get, leased, post, refused, serving, small_window
 from tests.server import ServerProcess
 
@@ -67,3 +69,34 @@ def test_what_is_nearly_http_is_refused_and_no_fault_of_ours(
     refused(Client(server, sent).answer(), status, reason)
     assert "Traceback" not in server.log
     leased(server)
+
+
+def threads(server: ServerProcess) -> int:
+    """How many threads the process has."""
+    assert server.process is not None
+    return len(list(Path(f"/proc/{server.process.pid}/task").iterdir()))
+
+
+def test_few_pages_are_made_at_once_and_none_for_clients_that_are_gone(server: ServerProcess) -> None:
+    """Each has a thread, and hundreds of them delay leases for seconds."""
+    assert Client(server, get("/acceso/entrar/")).answer()[0]
+    before, most = threads(server), 0
+    reset = struct.pack("ii", 1, 0)
+    for number in range(600):
+        client = Client(server, get("/"))
+        if number % 4:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+            client.close()
+        if number % 10 == 0:
+            most = max(most, threads(server))
+    assert most <= before + 2 * PAGES_AT_ONCE
+    leased(server)
+    assert Client(server, get("/")).answer()[0] == 200
+
+
+def test_a_page_that_is_read_slowly_keeps_no_other_from_being_made(server: ServerProcess) -> None:
+    streams = [small_window(server) for _ in range(2 * PAGES_AT_ONCE)]
+    for stream in streams:
+        stream.sendall(get("/") * 50)
+    for _ in range(10):
+        assert Client(server, get("/")).answer()[0] == 200
