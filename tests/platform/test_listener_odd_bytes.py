@@ -100,3 +100,14 @@ def test_a_page_that_is_read_slowly_keeps_no_other_from_being_made(server: Serve
         stream.sendall(get("/") * 50)
     for _ in range(10):
         assert Client(server, get("/")).answer()[0] == 200
+
+
+def test_a_body_has_a_limit_of_chunks(server: ServerProcess) -> None:
+    """A page's could else come in 262 144 of one byte. A body of the API may come like that."""
+    chunked = b"Transfer-Encoding: chunked\r\n"
+    refused(Client(server, post("/", chunked) + b"1\r\nx\r\n" * 16_386).answer(), 413, "too_large")
+    for path, status in (("/", 403), (LEASE, 401)):
+        body = b"1\r\nx\r\n" * 16_384 + b"0\r\n\r\n"
+        fields = chunked + b"Content-Type: application/json\r\n"
+        assert Client(server, post(path, fields) + body).answer()[0] == status
+    leased(server)
