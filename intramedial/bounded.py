@@ -5,7 +5,6 @@ the next empty line, with which each head and each chunked body ends, or as many
 declared to have.
 """
 
-import logging
 from typing import Any
 
 import httptools
@@ -16,12 +15,14 @@ from intramedial.listener import listener_of
 from intramedial.problems import Problem
 from intramedial.refusals import refusal
 
-logger = logging.getLogger(__name__)
-
 END = b"\r\n\r\n"
 HEAD_BYTES, HEAD_FIELDS = 32_768, 100
 CHUNK_BYTES, CHUNK_HEAD = 16_384, 16
 """Bytes of a chunked body that are not content: at most so many, besides so many for each chunk."""
+CHUNKS = 16_384
+"""Chunks of a body. Each costs as much as hundreds of bytes. A body of the API may come byte by byte."""
+
+LENGTH_DIGITS = 20
 
 API_PREFIXES = (b"/api/", b"/mcp", b"/health/", b"/.well-known/", b"/openapi.json")
 SMALL_BODY = 16_384
@@ -45,6 +46,7 @@ class Bounded(HttpToolsProtocol):
 
     used = False  # a request of it has been answered
     state = WAITING
+    url = b""  # the target of the request, as far as it is there
     _fault: Problem | None = None  # why the request that is being parsed is refused
     _upgrading = False  # its head asks for another protocol
     _partial = False  # a part of its head is there
@@ -52,6 +54,7 @@ class Bounded(HttpToolsProtocol):
     _left = 0  # bytes of its body that are still to come, when its length was declared
     _limit = 0  # bytes that its body may have, when it comes in chunks
     _extra = 0  # bytes left for chunks besides their content
+    _chunks = 0  # chunks it may still have
     _since = 0  # the sweep at which its head was complete
     _reserved = 0  # bytes of `LARGE_BODIES` that it has
     _tail = b""  # the last bytes parsed, when no empty line ends there
@@ -118,11 +121,7 @@ class Bounded(HttpToolsProtocol):
             return
         except httptools.HttpParserError as error:
             if isinstance(error.__context__, Exception) and not isinstance(error.__context__, FORESEEN):
-                logger.error(
-                    "a request could not be parsed in an unforeseen way",
-                    exc_info=error.__context__,
-                    extra={"kind": "parsing failed"},
-                )
+                refusals.log_fault(error.__context__)
             self._fault = self._fault or refusal(400, f"This is not HTTP/1.1: {error}.")
         if self._fault is None:
             if self.state == WAITING:
@@ -168,6 +167,9 @@ class Bounded(HttpToolsProtocol):
         declared = 0
         for name, value in fields:
             if name == b"content-length":
+                if len(value) > LENGTH_DIGITS:  # the parser lets any number of zeros lead
+                    self._fault = refusal(400, f"Content-Length has more than {LENGTH_DIGITS} digits.")
+                    return
                 declared = int(value)
             elif name == b"transfer-encoding":
                 declared = -1
@@ -191,15 +193,18 @@ class Bounded(HttpToolsProtocol):
             self._reserved = reserved
             self.listener.large_bodies += reserved
         if declared < 0:
-            self._limit, self._extra = limit, CHUNK_BYTES
+            self._limit, self._extra, self._chunks = limit, CHUNK_BYTES, CHUNKS
         else:
             self._left = declared
         if self.expect_100_continue and self.parser.get_http_version() == "1.1":
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_chunk_header(self) -> None:
-        """A chunk begins."""
+        """A chunk begins, which may be the one without content that ends the body."""
         self._extra += CHUNK_HEAD
+        self._chunks -= 1
+        if self._chunks < -1:
+            self._fault = self._fault or refusal(413, f"The body may have at most {CHUNKS} chunks.")
 
     def on_body(self, body: bytes) -> None:
         """Note a part of the body."""

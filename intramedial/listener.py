@@ -11,16 +11,19 @@ moment later: one whose data was waiting has been read by then and is not due an
 
 When there are too many connections, the listener closes one for the newcomer, in this order:
 
-1. connections that have never completed a request, the oldest first;
+1. connections that have never completed a request, the oldest first; one whose request has arrived and is not
+   yet read is passed over once;
 2. idle connections of callers who never showed a valid credential, of the address that has most of them, then
    the one that was used longest ago;
-3. idle connections of callers who showed a valid credential, the one that was used longest ago.
+3. connections whose request for a page waits for its turn (`PageTurns`), the newest first;
+4. idle connections of callers who showed a valid credential, the one that was used longest ago.
 
-When none is idle, the newcomer is refused with 503. A live socket whose client was let in does not count any
-more, since workspaces have limits of their own for them; it still uses a descriptor. Some descriptors are
-kept in reserve for databases, files and logs.
+When there is none of these, the newcomer is refused with 503. A live socket whose client was let in does not
+count any more, since workspaces have limits of their own for them; it still uses a descriptor. Some
+descriptors are kept in reserve for databases, files and logs.
 """
 
+import asyncio
 import contextlib
 import logging
 import resource
@@ -46,6 +49,9 @@ RESERVED_DESCRIPTORS = 96
 LAST_DESCRIPTORS = 24
 """When one of the last is given to a connection, something else takes more than was reserved."""
 
+PAGES_AT_ONCE = 4
+"""Requests for pages that are worked on at once. Each has a thread, and each running thread delays leases."""
+
 LINGERING = 32
 """Refused connections that may wait at once for their clients to read why."""
 
@@ -61,6 +67,9 @@ class Member(Protocol):
     idle: bool  # neither running a request nor a live socket
     used: bool  # has completed a request
     known: bool  # has shown a valid credential
+
+    def unread(self) -> bool:
+        """Whether bytes of its client have arrived that were not read yet."""
 
     def expire(self) -> None:
         """`due` has come."""
@@ -97,6 +106,27 @@ def limits() -> Limits:
     )
 
 
+class PageTurns:
+    """Turns of requests for pages, so many at once; the others wait, first come, first served."""
+
+    def __init__(self, count: int) -> None:
+        self._free = asyncio.Semaphore(count)
+        self.waiting: dict[Member, None] = {}
+        """Connections whose requests wait, the one that waits longest first."""
+
+    async def take(self, member: Member) -> None:
+        """Wait for a turn. It ends with `give_back`."""
+        self.waiting[member] = None
+        try:
+            await self._free.acquire()
+        finally:
+            self.waiting.pop(member, None)
+
+    def give_back(self) -> None:
+        """A turn has ended."""
+        self._free.release()
+
+
 class Listener:
     """The connections of one event loop. `descriptors` is the soft limit of the process."""
 
@@ -104,12 +134,14 @@ class Listener:
         self.loop = loop
         self.limits = limits
         self.tick = 0  # sweeps so far
+        self.page_turns = PageTurns(PAGES_AT_ONCE)
         self.large_bodies = 0  # bytes of large bodies that wait until they are whole
         self._descriptors = max(8, descriptors - RESERVED_DESCRIPTORS)  # that connections may have
         self._last = descriptors - LAST_DESCRIPTORS
         self._members: dict[Member, None] = {}  # all
         self._counted: dict[Member, str | None] = {}  # those that count, and the address they count for
-        self._fresh: dict[Member, None] = {}  # those whose first request has not begun, the oldest first
+        # Those whose first request has not begun, the oldest first, and whether they were passed over.
+        self._fresh: dict[Member, bool] = {}
         self._lingering: dict[Member, None] = {}  # those that were refused, the oldest first
         self._of_address: Counter[str] = Counter()
         self._failed: dict[str, tuple[float, int]] = {}  # handshakes left as of which sweep, by address
@@ -123,7 +155,7 @@ class Listener:
         if not self._make_room(address, descriptor):
             return False
         self._counted[member] = address
-        self._fresh[member] = None
+        self._fresh[member] = False
         if address is not None:
             self._of_address[address] += 1
         self.watch(member)
@@ -172,7 +204,7 @@ class Listener:
     def leave(self, member: Member) -> None:
         """It is closed, or about to be."""
         self.uncount(member)
-        for members in (self._members, self._fresh, self._lingering):
+        for members in (self._members, self._fresh, self._lingering, self.page_turns.waiting):
             members.pop(member, None)
 
     # --- too many ------------------------------------------------------------------------------------------
@@ -201,11 +233,30 @@ class Listener:
 
     def _idlest(self, address: str | None) -> Member | None:
         """The connection to close for another one, if any is idle; with `address`, one of that address."""
-        for member in self._fresh:
-            if address is None or self._counted.get(member) == address:
-                return member
+        if (unused := self._unused(address)) is not None:
+            return unused
         idle = [m for m, of in self._counted.items() if m.idle and (address is None or of == address)]
-        return min(idle, key=self._worth, default=None)
+        victim = min(idle, key=self._worth, default=None)
+        if victim is not None and not victim.known:
+            return victim
+        for member in reversed(self.page_turns.waiting):
+            if member in self._counted and (address is None or self._counted[member] == address):
+                return member
+        return victim
+
+    def _unused(self, address: str | None) -> Member | None:
+        """The oldest connection whose first request has not begun. In a flood many connections are accepted
+        before any is read, so one that has something to read goes to the end of the queue once."""
+        oldest = None
+        for member in list(self._fresh):
+            if address is not None and self._counted.get(member) != address:
+                continue
+            if self._fresh[member] or not member.unread():
+                return member
+            del self._fresh[member]
+            self._fresh[member] = True
+            oldest = oldest or member
+        return oldest
 
     def _worth(self, member: Member) -> tuple[bool, bool, int, int]:
         of = self._of_address[self._counted[member] or ""]

@@ -23,10 +23,10 @@ import httptools
 from django.conf import settings
 
 from intramedial import addresses, cross_origin, refusals, upgrades
-from intramedial.bounded import BODY, GONE, OWED, REFUSED, WAITING, Bounded
+from intramedial.bounded import API_PREFIXES, BODY, GONE, OWED, REFUSED, WAITING, Bounded
 from intramedial.problems import Problem
 from intramedial.refusals import refusal
-from intramedial.transports import HELD, Flow, InParts, OneWrite, Stuck
+from intramedial.transports import HELD, Flow, InParts, OneWrite, Stuck, unread
 from intramedial.whole import KNOWN, WHOLE, Whole, lines
 
 __all__ = ["HELD", "WHOLE", "OneWrite", "Protocol", "connection"]
@@ -50,11 +50,16 @@ class Protocol(Bounded):
     _rest = b""  # what came while an answer was owed
     _dropped = 0  # bytes that came after a refusal
     _ending = False  # the server ends: what is arriving is the last request that is answered
+    _no_more = False  # the client has ended its half of the connection
 
     @property
     def idle(self) -> bool:
         """Whether no request of it is being served."""
         return self.state in (WAITING, BODY)
+
+    def unread(self) -> bool:
+        """Whether bytes of its client have arrived that were not read yet."""
+        return unread(self.transport)
 
     # --- from the transport --------------------------------------------------------------------------------
 
@@ -76,7 +81,17 @@ class Protocol(Bounded):
         elif self.state == REFUSED:
             self._drop(data)
         elif self.state != GONE:
-            self.parse(data)
+            try:
+                self.parse(data)
+            except Exception as error:  # a fault of ours; the event loop would log each of them
+                refusals.log_fault(error)
+                self.transport.abort()
+
+    def eof_received(self) -> bool:
+        """See asyncio.Protocol. A client may half-close after its last request and still read the answer
+        (RFC 9112, 9.6); a connection that is owed no answer is closed."""
+        self._no_more = True
+        return self.state == OWED
 
     def resume_writing(self) -> None:
         """See asyncio.Protocol. Go on with the next request, if it waited for the client to read."""
@@ -132,7 +147,8 @@ class Protocol(Bounded):
         self.due = self.listener.tick + self.limits.look_s
         if not self.used:
             self.listener.begun(self)
-        self.cycle = Whole(self, scope, body, keep_alive, self.on_response_complete)
+        turns = None if url.startswith(API_PREFIXES) else self.listener.page_turns
+        self.cycle = Whole(self, scope, body, keep_alive, self.on_response_complete, turns)
         self._start_asgi_task(self.cycle, self.app)
 
     def on_response_complete(self) -> None:
@@ -150,6 +166,8 @@ class Protocol(Bounded):
         self.state = WAITING
         rest = self._rest
         if not rest:
+            if self._no_more:
+                self.transport.close()
             self.due = self.listener.tick + self.timeout_keep_alive + 1
             return
         self._rest, self.flow.full = b"", False
@@ -221,8 +239,11 @@ class Protocol(Bounded):
             self.transport.close()
 
     def evict(self) -> None:
-        """Close it at once, for another connection."""
-        if self.state == REFUSED or self.transport.get_write_buffer_size():
+        """Close it at once, for another connection. A request that waits for its turn is refused."""
+        if self.state == OWED:
+            self.cycle.disconnected = True
+            self.refuse(refusal(503, "There are too many connections. Try again soon.", retry_after="1"))
+        elif self.state == REFUSED or self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
             self.transport.close()

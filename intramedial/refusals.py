@@ -73,6 +73,15 @@ def log_refusal(problem: Problem, identifier: str) -> None:
     )
 
 
+def log_fault(error: BaseException) -> None:
+    """Log that parsing a request failed in an unforeseen way, which is a fault of ours; as rarely as above."""
+    logger.error(
+        "a request could not be parsed in an unforeseen way",
+        exc_info=error,
+        extra={"kind": "parsing failed"},
+    )
+
+
 def new_identifier() -> str:
     """The id of a refused request."""
     return logs.new_request_id()

@@ -52,7 +52,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     """uvicorn's, with bounds, and with texts that are compressed once for all their readers. `due`, `idle`,
     `used` and `known` are for the listener."""
 
-    idle = used = known = False
+    used = known = False
     address = ""  # whose the handshake is, for the rate of those that fail
     _admitted = False
     _cut: asyncio.TimerHandle | None = None
@@ -68,6 +68,11 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         self._stuck = Stuck(self.limits.look_s, self.limits.unread_s)
         self._as_of = self.listener.tick
         self.due = self._as_of + self.limits.head_s + 1
+
+    @property
+    def idle(self) -> bool:
+        """Whether its client was not let in, and it only waits for the client to read why."""
+        return self.close_sent and not self._admitted
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
@@ -266,6 +271,10 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         if self._stuck.for_too_long(self.transport):
             self.transport.abort()
         self.due = self.listener.tick + self.limits.look_s
+
+    def unread(self) -> bool:
+        """Whether bytes wait to be read: of no interest, since it has sent a whole request."""
+        return False
 
     def evict(self) -> None:
         """Close it at once, for another connection."""

@@ -102,6 +102,18 @@ def unsent(transport: Any) -> int:
     return waiting
 
 
+def unread(transport: Any) -> bool:
+    """Whether bytes from the client wait in the system to be read."""
+    socket = transport.get_extra_info("socket")
+    if socket is None:
+        return False
+    try:
+        (waiting,) = struct.unpack("i", fcntl.ioctl(socket.fileno(), termios.FIONREAD, bytes(4)))
+    except OSError:
+        return False
+    return bool(waiting)
+
+
 class Stuck:
     """Whether a client takes what it is answered; looked at every `every_s` seconds."""
 

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+from intramedial.listener import PageTurns
 
 WHOLE = "intramedial.whole"
 """An ASGI extension and its message: `{"type": WHOLE, "status", "head", "body"}` is a whole answer. `head` is
@@ -24,7 +26,13 @@ class Whole(RequestResponseCycle):
     """A request that is all there, and its answer."""
 
     def __init__(
-        self, protocol: HttpToolsProtocol, scope: Any, body: bytes, keep_alive: bool, done: Callable[[], None]
+        self,
+        protocol: Any,
+        scope: Any,
+        body: bytes,
+        keep_alive: bool,
+        done: Callable[[], None],
+        turns: PageTurns | None = None,
     ) -> None:
         super().__init__(
             scope=scope,
@@ -41,6 +49,27 @@ class Whole(RequestResponseCycle):
         )
         self.more_body = False
         self._unread: bytes | None = body
+        self._turns = turns
+        self._waiting = protocol if turns is not None else None  # not kept: it has a reference to this
+
+    async def run_asgi(self, app: Any) -> None:
+        """Run the application. With `turns`, wait for one, and keep it until the answer begins. A request
+        whose client has gone meanwhile is dropped."""
+        if self._turns is None:
+            await super().run_asgi(app)
+            return
+        waiting, self._waiting = self._waiting, None
+        await self._turns.take(waiting)
+        try:
+            if not self.disconnected:
+                await super().run_asgi(app)
+        finally:
+            self._end_turn()
+
+    def _end_turn(self) -> None:
+        turns, self._turns = self._turns, None
+        if turns is not None:
+            turns.give_back()
 
     async def receive(self) -> Any:
         """See ASGI: the whole body, then nothing until the end."""
@@ -53,6 +82,7 @@ class Whole(RequestResponseCycle):
         """See ASGI. For a whole answer: what `super().send` does for a start and a body, without looking at
         the fields."""
         if message["type"] != WHOLE:
+            self._end_turn()  # a long answer takes as long as its client wants
             await super().send(message)
             return
         if self.flow.write_paused and not self.disconnected:

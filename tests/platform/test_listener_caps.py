@@ -90,6 +90,14 @@ def test_when_all_are_busy_a_new_one_is_refused_at_once(bootstrapped: Path, tmp_
         newcomer.ends(5)
 
 
+def test_live_sockets_that_were_refused_make_room(server: ServerProcess) -> None:
+    """They wait a second for their clients to read why, and must keep no other connection out."""
+    refused_ones = [Client(server, handshake(board(server), b"Cookie: a=b\r\n")) for _ in range(OF_ADDRESS)]
+    for client in refused_ones:
+        client.until((4401).to_bytes(2, "big"))
+    leased(server)
+
+
 def test_a_trusted_proxy_may_have_more(bootstrapped: Path, tmp_path: Path) -> None:
     env = {"INTRAMEDIAL_ADDRESS_CONNECTIONS": "3", "INTRAMEDIAL_TRUSTED_PROXIES": "127.0.0.1"}
     with serving(bootstrapped, tmp_path / "data", **env) as server:

@@ -1,5 +1,6 @@
 """Which connection is closed for another one, and when deadlines come: no clock, no socket."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from intramedial.listener import (
     RESERVED_DESCRIPTORS,
     Limits,
     Listener,
+    PageTurns,
 )
 from intramedial.parsers import networks
 
@@ -37,7 +39,11 @@ class Connection:
         self.name = name
         self.due = NEVER
         self.idle, self.used, self.known = True, False, known
+        self.arrived = False
         self.told: list[str] = []
+
+    def unread(self) -> bool:
+        return self.arrived
 
     def expire(self) -> None:
         self.told.append("expired")
@@ -93,6 +99,54 @@ def test_who_never_asked_goes_first_then_idle_strangers_then_the_known() -> None
     expected = ["fresh 1", "fresh 2", "crowd 8", "alone", "crowd 9", "known", "known lately"]
     assert order(*everyone, listener=listener) == expected
     assert newcomers(listener, 1) == [False]  # all are busy
+
+
+def test_whose_request_has_arrived_unread_is_passed_over_once() -> None:
+    """In a flood all that arrived at once are accepted before any is read."""
+    listener = make(connections=3)
+    silent, asking, late = (Connection(name) for name in ("silent", "asking", "late"))
+    asking.arrived = True
+    for connection in (asking, silent, late):
+        assert listener.admit(connection, "192.0.2.1", 0)
+    closed = []
+    for _ in range(3):
+        listener.admit(Connection("newcomer"), "192.0.2.9", 0)
+        closed += [c.name for c in (silent, asking, late) if c.told and c.name not in closed]
+    assert closed == ["silent", "late", "asking"]
+
+
+def test_when_all_have_unread_requests_the_oldest_goes() -> None:
+    listener = make(connections=3)
+    everyone = [Connection(str(number)) for number in range(6)]
+    for connection in everyone:
+        connection.arrived = True
+        assert listener.admit(connection, "192.0.2.1", 0)
+    assert [c.name for c in everyone if c.told] == ["0", "1", "2"]
+
+
+def test_requests_that_wait_for_their_turn_make_room_before_the_known() -> None:
+    """The newest first, else all wait in vain in a flood; one that is at work goes on."""
+
+    async def scenario() -> None:
+        listener = make(connections=4)
+        known = used(listener, "known", "192.0.2.1", last=1, known=True)
+        asking = [Connection(f"page {number}") for number in range(3)]
+        listener.page_turns = PageTurns(1)
+        tasks = []
+        for connection in asking:
+            assert listener.admit(connection, "192.0.2.1", 0)
+            listener.begun(connection)
+            connection.idle = False
+            tasks.append(asyncio.ensure_future(listener.page_turns.take(connection)))
+            await asyncio.sleep(0)
+        assert order(*asking[1:], known, listener=listener) == ["page 2", "page 1", "known"]
+        assert newcomers(listener, 1) == [False]
+        assert asking[0].told == []
+        for _ in asking:
+            listener.page_turns.give_back()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(scenario())
 
 
 def test_any_number_of_silent_ones_leaves_a_used_one_alone() -> None:

@@ -22,6 +22,9 @@ from intramedial.supervisor import Line, Supervisor
 logger = logging.getLogger(__name__)
 
 BACKLOG = 2048
+SWITCH_S = 0.001
+"""How long a thread that makes a page may keep the interpreter from the event loop; Python's own is 5 ms."""
+
 GRACE_S = 10  # for answers under way when the server is told to stop
 
 
@@ -124,6 +127,7 @@ def run(listener: socket.socket, announce: Callable[[], None], line: Line | None
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S,
     )
+    sys.setswitchinterval(SWITCH_S)
     server = _Server(config, announce, line.beat if line else lambda: None)
     for told in (signal.SIGTERM, signal.SIGINT):
         # For the moment until uvicorn has its own handlers. It puts these back at its end and raises the
