@@ -74,7 +74,7 @@ def log_refusal(problem: Problem, identifier: str) -> None:
 
 
 def log_fault(error: BaseException) -> None:
-    """Log that parsing a request failed in an unforeseen way, which is a fault of ours; as rarely as above."""
+    """Log that parsing a request failed in an unforeseen way, a fault of ours; as rarely as refusals."""
     logger.error(
         "a request could not be parsed in an unforeseen way",
         exc_info=error,
