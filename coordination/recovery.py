@@ -16,7 +16,7 @@ from django.db import connections
 
 from . import clock, restoring
 from .engines import StorageFault
-from .engines.sqlite_files import TABLES, prepare
+from .engines.sqlite_files import TABLES, beside, prepare
 from .engines.sqlite_session import FileLock, connect, faults, lock_path
 from .opening import embedded_file, open_engine, prepare_files
 
@@ -113,9 +113,9 @@ def _copy(source: Path, path: Path, fresh: Path) -> None:
         raise StorageFault(f"{source} is not a file")
     if path.exists() and source.samefile(path):
         raise StorageFault(f"{source} is in place already: run `manage.py restore` without it")
-    for part in ("", "-wal"):
-        if Path(f"{source}{part}").exists():
-            shutil.copyfile(f"{source}{part}", f"{fresh}{part}")
+    shutil.copyfile(source, fresh)
+    if (log := beside(source, "-wal")).exists():
+        shutil.copyfile(log, f"{fresh}-wal")
     try:
         with closing(_open(fresh)) as db:
             sound = db.execute("PRAGMA quick_check(1)").fetchone()[0]

@@ -46,8 +46,9 @@ class Mark:
     `highest`: the highest fencing token ever given, over all resources. `pulse`: the pulse last committed, in
     ms. `witness`: (workspace, resource, token) of the last grant. `clean`: the server stopped cleanly and
     left an empty write-ahead log. `checkpoint`: one is under way. `main`: [inode, mtime in ns, size] of the
-    SQLite file; `wal`: the inode of its write-ahead log. The rest is about the mark's own file: `at`, in ns
-    of the wall clock, is when it was written, in which `boot` of the machine.
+    SQLite file; `base`: its contents without the log, see `sqlite_files.contents`; `wal`: the inode of its
+    write-ahead log. The rest is about the mark's own file: `at`, in ns of the wall clock, is when it was
+    written, in which `boot` of the machine.
     """
 
     database: str = ""
@@ -57,6 +58,7 @@ class Mark:
     clean: bool = False
     checkpoint: bool = False
     main: list[int] = field(default_factory=list)
+    base: list[int] = field(default_factory=list)
     wal: int = 0
     number: int = 0
     inode: int = 0
