@@ -14,6 +14,8 @@ from typing import Any
 from django.core.management import call_command
 from django.db import connections
 
+from intramedial.private_files import hand_over
+
 from . import clock, restoring
 from .engines import StorageFault
 from .engines.sqlite_files import TABLES, beside, prepare
@@ -87,11 +89,13 @@ def _replace(path: Path, source: Path | None) -> list[Path]:
             )
         moved = _set_aside(path)
         if source is not None:
+            hand_over(fresh, path.parent)
             os.replace(fresh, path)
             _flush(path)
             _flush(path.parent)
         else:
             path.touch(mode=0o600)
+            hand_over(path, path.parent)
         return moved
     except OSError as error:
         raise StorageFault(f"{error.filename}: {error.strerror}") from error

@@ -27,6 +27,8 @@ from pathlib import Path
 
 import orjson
 
+from intramedial.private_files import hand_over
+
 logger = logging.getLogger(__name__)
 
 SLOT = 4096
@@ -140,6 +142,8 @@ class MarkFile:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             stat = os.fstat(self._fd)
+            if not stat.st_size:
+                hand_over(self._fd, path.parent)  # once: it changes a time by which a copy is known
             self.mark = newest(os.pread(self._fd, 2 * SLOT, 0)) or Mark()
             if stat.st_size < 2 * SLOT:
                 os.pwrite(self._fd, bytes(2 * SLOT), 0)  # later writes need no more room on the disk
