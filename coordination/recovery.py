@@ -7,13 +7,14 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
 from django.db import connections
 
+from intramedial import migrated
 from intramedial.private_files import hand_over
 
 from . import clock, restoring
@@ -50,6 +51,7 @@ def restore(source: Path | None, new: bool) -> dict[str, Any]:
             lock.release()
         if not new and source is None:
             moved = prepare(path, lambda: True)
+    refuse_newer()
     _migrate()
     standing = _raise(new)
     told = restoring.told(standing) or {}
@@ -67,6 +69,14 @@ def _raise(new: bool) -> restoring.Standing:
         raise StorageFault(f"the mark of the database of leases: {error}") from error
     finally:
         engine.close()
+
+
+def refuse_newer() -> None:
+    """Raise StorageFault when a newer version set the database of leases up: nothing is written to it."""
+    try:
+        migrated.check("leases", complete=False)
+    except migrated.NotUsable as fault:
+        raise StorageFault(str(fault)) from fault
 
 
 def _migrate() -> None:
@@ -125,7 +135,11 @@ def _copy(source: Path, path: Path, fresh: Path) -> None:
             sound = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if sound != "ok" or not db.execute(TABLES).fetchone()[0]:
                 raise StorageFault(f"{source} is not a sound database of leases ({sound})")
+            with suppress(sqlite3.OperationalError):  # a database without the table is an older one
+                migrated.refuse_newer(str(source), db.execute("SELECT app, name FROM django_migrations"))
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except migrated.NotUsable as fault:
+        raise StorageFault(str(fault)) from fault
     except sqlite3.Error as error:
         raise StorageFault(f"{source} is not a sound database of leases ({error})") from error
     fresh.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o600)

@@ -58,6 +58,7 @@ MAY_IMPORT = {
             *STORE,
             *AUTHORITY,
             "intramedial.disk",
+            "intramedial.migrated",
             "intramedial.private_files",
             "intramedial.receipts",
             "intramedial.ledger",
