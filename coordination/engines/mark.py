@@ -27,7 +27,7 @@ from pathlib import Path
 
 import orjson
 
-from intramedial.private_files import hand_over
+from intramedial.private_files import OTHERS, hand_over
 
 logger = logging.getLogger(__name__)
 
@@ -132,6 +132,17 @@ def _own(mark: Mark, stat: os.stat_result) -> bool:
     return not mark.timed or abs(stat.st_ctime_ns - mark.at) <= slack
 
 
+def _tighten(descriptor: int, path: Path) -> None:
+    try:
+        os.fchmod(descriptor, 0o600)
+    except OSError as error:
+        logger.warning(
+            "the mark %s is open to other users (%s). Run: chmod 600 %s", path, error.strerror, path
+        )
+    else:
+        logger.warning("the mark %s was open to other users: its mode is 0600 now", path)
+
+
 class MarkFile:
     """The mark of this process, open for writing and locked. Raises OSError."""
 
@@ -144,6 +155,10 @@ class MarkFile:
             stat = os.fstat(self._fd)
             if not stat.st_size:
                 hand_over(self._fd, path.parent)  # once: it changes a time by which a copy is known
+            if stat.st_mode & OTHERS:
+                # Not with the other files: it changes a time by which a copy is known, so the mark is
+                # looked at before, and written after.
+                _tighten(self._fd, path)
             self.mark = newest(os.pread(self._fd, 2 * SLOT, 0)) or Mark()
             if stat.st_size < 2 * SLOT:
                 os.pwrite(self._fd, bytes(2 * SLOT), 0)  # later writes need no more room on the disk

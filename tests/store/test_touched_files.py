@@ -78,6 +78,18 @@ def test_an_older_database_of_the_same_size_is_not_taken_for_a_touched_one(
     assert list(server.data_dir.glob("leases.sqlite3-wal.stale-*"))
 
 
+def test_a_mark_that_was_open_to_others_is_closed_and_is_no_copy(server: ServerProcess) -> None:
+    (server.data_dir / "leases.mark").chmod(0o666)
+    assert grant(server) == 4  # written since, so that it is known for the same
+    server.terminate()
+    server.start()
+    assert (server.data_dir / "leases.mark").stat().st_mode & 0o777 == 0o600
+    server.kill()
+    server.start()
+    assert grant(server) == 5
+    assert "restored" not in ready(server)[1]
+
+
 def test_a_database_that_a_symbolic_link_leads_to(server: ServerProcess, tmp_path: Path) -> None:
     """SQLite keeps the log beside the file and not beside the link."""
     server.terminate()
