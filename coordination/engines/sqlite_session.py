@@ -59,7 +59,7 @@ def _named(path: Path | str) -> Iterator[None]:
     """SQLite does not say which file it could not open or write, nor whose it is."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except sqlite3.DatabaseError as error:
         words = f"{path}: {error}"
         with suppress(OSError):
             found = os.stat(path)

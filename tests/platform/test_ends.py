@@ -138,7 +138,7 @@ def test_storage_that_cannot_be_written_is_a_fault(bootstrapped: Path, tmp_path:
     out, log = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 1
     assert out == ""
-    assert "The database 'leases' cannot be reached" in log
+    assert "leases.sqlite3: file is not a database" in log
     assert "Traceback" not in log
 
 
