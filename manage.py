@@ -2,7 +2,14 @@
 """Entry to every management command of Intramedial."""
 
 import os
+import signal
 import sys
+
+if sys.argv[1:2] == ["serve"]:
+    # Loading the program takes seconds on a busy machine, and a stop that was asked for is no fault: nothing
+    # has begun that would have to be ended. `serve` has its own handlers later.
+    for told in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(told, lambda signum, frame: os._exit(0))
 
 from django.core.management import execute_from_command_line
 

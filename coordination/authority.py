@@ -186,6 +186,7 @@ def purge_offline(days: int | None = None) -> int:
     """
     try:
         check_files()
+        recovery.refuse_newer()
         with closing(open_engine(marked=True)) as engine, closing(open_engine(readonly=True)) as read:
             restoring.take(engine)
             now = engine.latest() if engine.shared else clock.SteadyClock(engine.latest())()

@@ -7,16 +7,19 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
 from django.db import connections
 
+from intramedial import migrated
+from intramedial.private_files import hand_over
+
 from . import clock, restoring
 from .engines import StorageFault
-from .engines.sqlite_files import TABLES, prepare
+from .engines.sqlite_files import TABLES, beside, prepare
 from .engines.sqlite_session import FileLock, connect, faults, lock_path
 from .opening import embedded_file, open_engine, prepare_files
 
@@ -48,6 +51,7 @@ def restore(source: Path | None, new: bool) -> dict[str, Any]:
             lock.release()
         if not new and source is None:
             moved = prepare(path, lambda: True)
+    refuse_newer()
     _migrate()
     standing = _raise(new)
     told = restoring.told(standing) or {}
@@ -65,6 +69,14 @@ def _raise(new: bool) -> restoring.Standing:
         raise StorageFault(f"the mark of the database of leases: {error}") from error
     finally:
         engine.close()
+
+
+def refuse_newer() -> None:
+    """Raise StorageFault when a newer version set the database of leases up: nothing is written to it."""
+    try:
+        migrated.check("leases", complete=False)
+    except migrated.NotUsable as fault:
+        raise StorageFault(str(fault)) from fault
 
 
 def _migrate() -> None:
@@ -87,11 +99,13 @@ def _replace(path: Path, source: Path | None) -> list[Path]:
             )
         moved = _set_aside(path)
         if source is not None:
+            hand_over(fresh, path.parent)
             os.replace(fresh, path)
             _flush(path)
             _flush(path.parent)
         else:
             path.touch(mode=0o600)
+            hand_over(path, path.parent)
         return moved
     except OSError as error:
         raise StorageFault(f"{error.filename}: {error.strerror}") from error
@@ -113,15 +127,19 @@ def _copy(source: Path, path: Path, fresh: Path) -> None:
         raise StorageFault(f"{source} is not a file")
     if path.exists() and source.samefile(path):
         raise StorageFault(f"{source} is in place already: run `manage.py restore` without it")
-    for part in ("", "-wal"):
-        if Path(f"{source}{part}").exists():
-            shutil.copyfile(f"{source}{part}", f"{fresh}{part}")
+    shutil.copyfile(source, fresh)
+    if (log := beside(source, "-wal")).exists():
+        shutil.copyfile(log, f"{fresh}-wal")
     try:
         with closing(_open(fresh)) as db:
             sound = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if sound != "ok" or not db.execute(TABLES).fetchone()[0]:
                 raise StorageFault(f"{source} is not a sound database of leases ({sound})")
+            with suppress(sqlite3.OperationalError):  # a database without the table is an older one
+                migrated.refuse_newer(str(source), db.execute("SELECT app, name FROM django_migrations"))
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except migrated.NotUsable as fault:
+        raise StorageFault(str(fault)) from fault
     except sqlite3.Error as error:
         raise StorageFault(f"{source} is not a sound database of leases ({error})") from error
     fresh.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o600)

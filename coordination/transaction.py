@@ -13,7 +13,7 @@ from decimal import Decimal
 from .core.model import Agent, Outage, Resource, Rules
 from .core.settle import settle
 from .core.world import World
-from .engines import GRANTED, Engine, Key, Row, Wanted
+from .engines import GRANTED, UNKNOWN, Engine, Key, Row, Wanted
 from .ids import new_stamp
 from .rows import Changes, add, change_leases, change_queue, change_refusals, change_trust, grouped
 
@@ -130,8 +130,12 @@ class Transaction:
         timely = self.now >= self._memory.due_from
         due_in = [workspace for workspace, need in needs.items() if timely and need.until is None]
         if resources or agents or strangers or due_in:
-            loaded = self._engine.load(Wanted(resources, agents, strangers, due_in), self.now)
-            for workspace, active, floor in loaded.tenants:
+            tenants = [*strangers, UNKNOWN] if strangers else []
+            loaded = self._engine.load(Wanted(resources, agents, tenants, due_in), self.now)
+            known = {workspace: (active, floor) for workspace, active, floor in loaded.tenants}
+            unknown = known.get(UNKNOWN, (0, 0))
+            for workspace in strangers:
+                active, floor = known.get(workspace, (0, unknown[1]))
                 self.worlds[workspace].active = active
                 self.worlds[workspace].token_floor = max(floor, self._memory.token_floor)
             self._take_agents(loaded.agents)

@@ -1,7 +1,9 @@
 """Whether a database can be used by this version: reachable, set up for it, and migrated as far as it is."""
 
+from collections.abc import Iterable
+
 from django.db import DatabaseError, connections
-from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 
 from intramedial.postgresql import fitness
 
@@ -14,6 +16,20 @@ class NotReachable(NotUsable):
     """It does not answer."""
 
 
+def refuse_newer(
+    what: str, applied: Iterable[tuple[str, str]], loader: MigrationLoader | None = None
+) -> None:
+    """Raise NotUsable when `what`, a database, has had migrations that this version does not know."""
+    on_disk = (loader or MigrationLoader(None)).disk_migrations
+    known = {*on_disk, *(old for new in on_disk.values() for old in new.replaces)}
+    if unknown := sorted(set(applied) - known):
+        names = ", ".join(f"{app}.{name}" for app, name in unknown)
+        raise NotUsable(
+            f"{what} was set up by a newer version: this one does not know its migrations"
+            f" {names}. Start the version that made them, or restore a backup from before the upgrade."
+        )
+
+
 def check(alias: str, *, complete: bool = True) -> None:
     """Raise NotUsable unless the database can be used. `complete`: every migration must have been applied.
 
@@ -24,19 +40,10 @@ def check(alias: str, *, complete: bool = True) -> None:
     try:
         if faults := fitness.faults(connection):
             raise NotUsable(f"The database {alias!r} cannot be used as it is set up. {' '.join(faults)}")
-        executor = MigrationExecutor(connection)
-        loader = executor.loader
-        known = {
-            *loader.disk_migrations,
-            *(old for new in loader.disk_migrations.values() for old in new.replaces),
-        }
-        if unknown := sorted(set(loader.applied_migrations) - known):
-            names = ", ".join(f"{app}.{name}" for app, name in unknown)
-            raise NotUsable(
-                f"The database {alias!r} was set up by a newer version: this one does not know its migrations"
-                f" {names}. Start the version that made them, or restore a backup from before the upgrade."
-            )
-        if complete and executor.migration_plan(loader.graph.leaf_nodes()):
+        loader = MigrationLoader(connection)
+        refuse_newer(f"The database {alias!r}", loader.applied_migrations, loader)
+        # Not by a plan to the last one: that looks for no gap before one that was applied.
+        if complete and not loader.graph.nodes.keys() <= loader.applied_migrations.keys():
             raise NotUsable(
                 f"The database {alias!r} is not set up. Run `make run`, or `manage.py bootstrap`."
             )

@@ -4,7 +4,7 @@ import logging
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 logger = logging.getLogger(__name__)
@@ -23,6 +23,17 @@ def created_private() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+def hand_over(made: Path | int, directory: Path) -> None:
+    """Give a file (or its descriptor) that root has made here to the directory's owner, as whom the server
+    runs. Where that is not allowed (a container without the right, NFS), it stays root's."""
+    if os.geteuid() != 0:
+        return
+    with suppress(OSError):
+        owner = os.stat(directory)
+        if os.stat(made).st_uid != owner.st_uid:
+            os.chown(made, owner.st_uid, owner.st_gid)
 
 
 def tighten(data_dir: Path) -> None:

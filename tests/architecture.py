@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "coordination/models.py": (),
     "coordination/backlog.py": (),
     "coordination/opening.py": (*VALUES, *STORE, "intramedial.disk"),
-    "coordination/engines/*": (*VALUES, *STORE, "intramedial.postgresql"),
+    "coordination/engines/*": (*VALUES, *STORE, "intramedial.postgresql", "intramedial.private_files"),
     "coordination/rows.py": (*VALUES, *STORE),
     "coordination/store.py": (*VALUES, *STORE),
     "coordination/transaction.py": (*VALUES, *STORE),
@@ -58,6 +58,8 @@ MAY_IMPORT = {
             *STORE,
             *AUTHORITY,
             "intramedial.disk",
+            "intramedial.migrated",
+            "intramedial.private_files",
             "intramedial.receipts",
             "intramedial.ledger",
         )

@@ -19,8 +19,11 @@ Row = tuple[Any, ...]
 
 # Every write, in the order in which a transaction makes them: ends before beginnings, so that a resource may
 # pass from one holder to the next within a batch. The numbers of rows of guarded writes must be as expected.
-OF_TENANT = ("lease_trust_move", "lease_agent", "lease_refusal", "lease_resource")
-"""What is dropped of a workspace that is no more; its row in lease_tenant follows."""
+OF_TENANT = ("lease_trust_move", "lease_agent", "lease_refusal")
+"""What is dropped of a workspace that is no more; its resources and its row in lease_tenant follow."""
+UNKNOWN = ""
+"""The row of lease_tenant whose floor all workspaces without a row have: above every token of those that were
+forgotten. A backup of the accounts may bring one of them back."""
 
 WRITES = (
     "resource_insert",
@@ -191,7 +194,8 @@ class Engine(Protocol):
 
     def forget_tenant(self, workspace: str, limit: int) -> int:
         """Within a transaction that holds the workspace's lock: drop up to `limit` rows of each kind of what
-        is known of a workspace in which nothing is held or waited for, its floor last; how many rows."""
+        is known of a workspace in which nothing is held or waited for, its row last; how many rows. Its
+        tokens are folded into the floor of `UNKNOWN`."""
 
     def forget_history(self, before: int, limit: int) -> int:
         """Within a transaction: drop outages and up to `limit` trust moves from before that instant; how many

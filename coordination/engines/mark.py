@@ -27,6 +27,8 @@ from pathlib import Path
 
 import orjson
 
+from intramedial.private_files import OTHERS, hand_over
+
 logger = logging.getLogger(__name__)
 
 SLOT = 4096
@@ -46,8 +48,9 @@ class Mark:
     `highest`: the highest fencing token ever given, over all resources. `pulse`: the pulse last committed, in
     ms. `witness`: (workspace, resource, token) of the last grant. `clean`: the server stopped cleanly and
     left an empty write-ahead log. `checkpoint`: one is under way. `main`: [inode, mtime in ns, size] of the
-    SQLite file; `wal`: the inode of its write-ahead log. The rest is about the mark's own file: `at`, in ns
-    of the wall clock, is when it was written, in which `boot` of the machine.
+    SQLite file; `base`: its contents without the log, see `sqlite_files.contents`; `wal`: the inode of its
+    write-ahead log. The rest is about the mark's own file: `at`, in ns of the wall clock, is when it was
+    written, in which `boot` of the machine.
     """
 
     database: str = ""
@@ -57,6 +60,7 @@ class Mark:
     clean: bool = False
     checkpoint: bool = False
     main: list[int] = field(default_factory=list)
+    base: list[int] = field(default_factory=list)
     wal: int = 0
     number: int = 0
     inode: int = 0
@@ -128,6 +132,17 @@ def _own(mark: Mark, stat: os.stat_result) -> bool:
     return not mark.timed or abs(stat.st_ctime_ns - mark.at) <= slack
 
 
+def _tighten(descriptor: int, path: Path) -> None:
+    try:
+        os.fchmod(descriptor, 0o600)
+    except OSError as error:
+        logger.warning(
+            "the mark %s is open to other users (%s). Run: chmod 600 %s", path, error.strerror, path
+        )
+    else:
+        logger.warning("the mark %s was open to other users: its mode is 0600 now", path)
+
+
 class MarkFile:
     """The mark of this process, open for writing and locked. Raises OSError."""
 
@@ -138,6 +153,12 @@ class MarkFile:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             stat = os.fstat(self._fd)
+            if not stat.st_size:
+                hand_over(self._fd, path.parent)  # once: it changes a time by which a copy is known
+            if stat.st_mode & OTHERS:
+                # Not with the other files: it changes a time by which a copy is known, so the mark is
+                # looked at before, and written after.
+                _tighten(self._fd, path)
             self.mark = newest(os.pread(self._fd, 2 * SLOT, 0)) or Mark()
             if stat.st_size < 2 * SLOT:
                 os.pwrite(self._fd, bytes(2 * SLOT), 0)  # later writes need no more room on the disk
@@ -167,11 +188,6 @@ class MarkFile:
                 break
         if durable:
             os.fsync(self._fd)
-
-    def make_private(self) -> None:
-        """Take the group's and the others' permissions. This sets the change time: a write must follow."""
-        if os.fstat(self._fd).st_mode & 0o077:
-            os.fchmod(self._fd, 0o600)
 
     def try_times(self) -> None:
         """Find out whether the file system's change times can be compared with the clock."""
@@ -235,7 +251,6 @@ class Marker:
         mark.highest = max(mark.highest, highest)
         mark.clean = mark.checkpoint = False
         self._adopted, self._first = True, None
-        self._file.make_private()
         self._file.try_times()
         self._file.write(durable=True)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from . import GUARDED, OF_TENANT, Row
+from . import GUARDED, OF_TENANT, UNKNOWN, Row
 
 Columns = dict[str, str]  # name: type
 
@@ -153,6 +153,7 @@ ACTIVE_NAMES = " UNION ".join(
 )
 ACTIVE_NAMES += " ORDER BY resource LIMIT %s"
 
+UNKNOWN_FLOOR = f"coalesce((SELECT token_floor FROM lease_tenant WHERE workspace = '{UNKNOWN}'), 0)"
 WRITE = {
     "resource_insert": insert("lease_resource", _RESOURCE | _RESOURCE_KEY),
     "resource_update": update("lease_resource", _RESOURCE, _RESOURCE_KEY),
@@ -182,8 +183,8 @@ WRITE = {
     "agent_delete": delete("lease_agent", _AGENT_KEY),
     "tenant_stamp": update("lease_tenant", {"stamp": "bigint"}, {"workspace": "text"}),
     "tenant_put": (
-        "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) SELECT active, stamp, workspace, 0"
-        f" FROM {rows('c', {'active': 'bigint', 'stamp': 'bigint', 'workspace': 'text'})}"
+        "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) SELECT active, stamp, workspace,"
+        f" {UNKNOWN_FLOOR} FROM {rows('c', {'active': 'bigint', 'stamp': 'bigint', 'workspace': 'text'})}"
         " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active, stamp = excluded.stamp"
     ),
     "outbox_insert": (
@@ -228,4 +229,14 @@ FORGET_TENANT = [
     for table in OF_TENANT
 ]
 STAMP = "UPDATE lease_tenant SET stamp = %s WHERE workspace = %s"
-FORGET_FLOOR = "DELETE FROM lease_tenant WHERE workspace = %s"
+FORGET_RESOURCES = (
+    "DELETE FROM lease_resource"
+    " WHERE ctid = ANY(ARRAY(SELECT ctid FROM lease_resource WHERE workspace = %s LIMIT %s))"
+    " RETURNING last_token"
+)
+FORGET_FLOOR = "DELETE FROM lease_tenant WHERE workspace = %s RETURNING token_floor"
+RAISE_FLOOR = (
+    "INSERT INTO lease_tenant (workspace, active, token_floor, stamp) VALUES (%s, 0, %s, 0)"
+    " ON CONFLICT (workspace) DO UPDATE"
+    " SET token_floor = greatest(lease_tenant.token_floor, excluded.token_floor)"
+)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..ids import new_stamp
-from . import Key, Row
+from . import UNKNOWN, Key, Row
 from . import postgres_sql as sql
 from .postgres_connection import PostgresConnection, faults
 
@@ -35,7 +35,12 @@ class PostgresUpkeep(PostgresConnection):
             gone = sum(
                 a.count for a in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
             )
-            return gone or self._ask((sql.FORGET_FLOOR, [workspace]))[0].count
+            tokens = self._ask((sql.FORGET_RESOURCES, [workspace, limit]))[0].rows
+            if not gone and not tokens:
+                tokens = self._ask((sql.FORGET_FLOOR, [workspace]))[0].rows
+            if tokens:
+                self._ask((sql.RAISE_FLOOR, [UNKNOWN, max(token for (token,) in tokens)]))
+            return gone + len(tokens)
 
     def forget_history(self, before: int, limit: int) -> int:
         with faults():

@@ -8,6 +8,7 @@ from pathlib import Path
 from . import (
     GRANTED,
     GUARDED,
+    UNKNOWN,
     WRITES,
     Begun,
     InDoubt,
@@ -212,12 +213,7 @@ class SqliteEngine(SqliteStanding):
         tokens = [token for (token,) in self._rows(idle, [(workspace, name, unused_since) for name in names])]
         if tokens:
             with faults():
-                self._db.execute(
-                    "INSERT INTO lease_tenant (workspace, active, token_floor, stamp) VALUES (?, 0, ?, 0)"
-                    " ON CONFLICT (workspace) DO UPDATE"
-                    " SET token_floor = max(token_floor, excluded.token_floor)",
-                    (workspace, max(tokens)),
-                )
+                self._db.execute(sql.RAISE_FLOOR, (workspace, max(tokens)))
         return len(tokens)
 
     def tenants_after(self, after: str, limit: int) -> list[str]:
@@ -229,7 +225,13 @@ class SqliteEngine(SqliteStanding):
             return 0
         with faults():
             gone = sum(self._db.execute(part, (workspace, limit)).rowcount for part in sql.FORGET_TENANT)
-            return gone or self._db.execute(sql.FORGET_FLOOR, (workspace,)).rowcount
+        tokens = self._rows(sql.FORGET_RESOURCES, [(workspace, limit)])
+        if not gone and not tokens:
+            tokens = self._rows(sql.FORGET_FLOOR, [(workspace,)])
+        if tokens:
+            with faults():
+                self._db.execute(sql.RAISE_FLOOR, (UNKNOWN, max(token for (token,) in tokens)))
+        return gone + len(tokens)
 
     def forget_history(self, before: int, limit: int) -> int:
         with faults():

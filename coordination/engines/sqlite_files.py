@@ -4,14 +4,16 @@ A program that has a file open goes on writing to it when it is deleted, renamed
 committed then is gone at the next start. So the names are looked at after each commit, before it is answered.
 
 A write-ahead log that belongs to another state of its database would be replayed onto it and damage it. The
-mark holds the inode, modification time and size of the database as the last checkpoint left it, and says when
-one is under way. A log that is older than a change of the database that this program did not make is not its.
+mark holds the inode, modification time, size and contents of the database as the last checkpoint left it, and
+says when one is under way. A log that is older than a change of the database that this program did not make
+is not its. A new modification time alone is no change: `touch` and some backup programs set it.
 """
 
 import logging
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from . import InDoubt, StorageFault
@@ -24,6 +26,10 @@ CHECKPOINT_PAGES = 1_000  # of the log, since the last one; SQLite's own default
 PAGES_A_COMMIT, PAGES_OF_TEN_ROWS = 5, 14  # as measured, for commits of one command and of many
 LATE_NS = 300_000_000  # a commit without a grant or a pulse writes the log and not the mark
 TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'lease_resource'"
+_CONTENTS = (
+    "SELECT coalesce((SELECT max(at) FROM lease_pulse), 0),"
+    " coalesce((SELECT sum(seq) FROM sqlite_sequence), 0)"
+)
 BACK = "No lease is given until the file that was opened is back in its place."
 LOST = (
     "Nothing is started in its place, because fencing tokens would begin again at 1. Put the file back and"
@@ -42,12 +48,28 @@ def _main(stat: os.stat_result) -> list[int]:
     return [stat.st_ino, stat.st_mtime_ns, stat.st_size]
 
 
+def beside(path: Path, part: str) -> Path:
+    """Where SQLite keeps the `-wal` or `-shm` of a database: by the file that a symbolic link leads to."""
+    return Path(f"{os.path.realpath(path)}{part}")
+
+
+def contents(path: Path | str) -> list[int]:
+    """What tells one state of the database file, without its log, from another: its last pulse, and the sum
+    of the ids that its tables have given. Empty when it cannot be read."""
+    try:
+        address = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"  # looks at no log and takes no lock
+        with closing(sqlite3.connect(address, uri=True)) as db:
+            return list(db.execute(_CONTENTS).fetchone())
+    except sqlite3.Error:
+        return []
+
+
 class Keeper:
     """Watches the files of an open database, makes its checkpoints and keeps its mark."""
 
     def __init__(self, path: Path, db: sqlite3.Connection, marker: Marker) -> None:
         """Raises StorageFault when the files are not there."""
-        self._names = str(path), f"{path}-wal", f"{path}-shm"
+        self._names = str(path), str(beside(path, "-wal")), str(beside(path, "-shm"))
         self._db = db
         self.marker = marker
         self._pages = 0  # estimated: Python cannot ask SQLite for their number without a checkpoint
@@ -62,6 +84,7 @@ class Keeper:
 
     def _remember(self) -> None:
         main, wal, shm = (os.stat(name) for name in self._names)
+        self.marker.mark.base = contents(self._names[0])
         self._known = _identity(main)
         self._log = wal.st_dev, wal.st_ino
         self._index = shm.st_dev, shm.st_ino
@@ -79,7 +102,7 @@ class Keeper:
         main, log, log_index = self._names
         try:
             stat = os.stat(main)
-            if _identity(stat) != self._known:
+            if _identity(stat) != self._known and not self._only_touched(stat):
                 if (stat.st_dev, stat.st_ino) != self._known[:2]:
                     return f"{main} is another file than the one that was opened. {BACK}"
                 return (
@@ -99,6 +122,15 @@ class Keeper:
                 f" directory was moved. {BACK}"
             )
         return ""
+
+    def _only_touched(self, stat: os.stat_result) -> bool:
+        """Whether the database is the same but for its modification time, which is then known."""
+        device, *main = self._known
+        mark = self.marker.mark
+        if stat.st_dev != device or not _same_contents(self._names[0], stat, main, mark.base):
+            return False
+        self._known, mark.main = _identity(stat), _main(stat)
+        return True
 
     def committed(self, granted: Sequence[Grant], pulse: int | None, rows: int) -> None:
         """After a commit that gave these tokens, with this pulse, and wrote so many rows; before its answers
@@ -149,7 +181,13 @@ def _identity(stat: os.stat_result) -> tuple[int, int, int, int]:
     return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
-def foreign_log(found: Found | None, main: os.stat_result, log: os.stat_result | None) -> bool:
+def _same_contents(path: Path | str, stat: os.stat_result, main: list[int], base: list[int]) -> bool:
+    """Whether the database is that of `main` and `base`, see `Mark`, whatever its modification time is."""
+    same_file = stat.st_ino == main[0] and stat.st_size == main[2]
+    return same_file and bool(base) and contents(path) == base
+
+
+def foreign_log(path: Path, found: Found | None, main: os.stat_result, log: os.stat_result | None) -> bool:
     """Whether the write-ahead log is of another state of the database than the one that is there."""
     if log is None or not log.st_size or found is None or found.mark is None or not found.mark.main:
         return False
@@ -160,7 +198,7 @@ def foreign_log(found: Found | None, main: os.stat_result, log: os.stat_result |
         return False  # it was put there after the mark was written
     if mark.checkpoint:
         return main.st_ino != mark.main[0]
-    return _main(main) != mark.main
+    return _main(main) != mark.main and not _same_contents(path, main, mark.main, mark.base)
 
 
 def prepare(path: Path, used: Callable[[], bool]) -> list[Path]:
@@ -171,7 +209,7 @@ def prepare(path: Path, used: Callable[[], bool]) -> list[Path]:
     left by a crash is moved into the database, so that whoever opens it next changes nothing.
     Raises StorageFault, with words, when the database was there and is missing.
     """
-    main, log = _stat(str(path)), _stat(f"{path}-wal")
+    main, log = _stat(str(path)), _stat(str(beside(path, "-wal")))
     found = look(mark_path(path.parent))
     if main is None or not main.st_size:
         evidence = "it has a mark" if found else "it has a log" if log and log.st_size else ""
@@ -184,7 +222,7 @@ def prepare(path: Path, used: Callable[[], bool]) -> list[Path]:
     except StorageFault:
         return []  # a server is running: the files are its own
     try:
-        if foreign_log(found, main, log):
+        if foreign_log(path, found, main, log):
             return _set_aside(path)
         _look_into(path, log, found)
         return []
@@ -201,7 +239,7 @@ def prepare(path: Path, used: Callable[[], bool]) -> list[Path]:
 
 def _set_aside(path: Path) -> list[Path]:
     moved = []
-    for name in (f"{path}-wal", f"{path}-shm"):
+    for name in (str(beside(path, "-wal")), str(beside(path, "-shm"))):
         stat = _stat(name)
         if stat is not None:
             moved.append(Path(f"{name}.stale-{stat.st_mtime_ns}"))

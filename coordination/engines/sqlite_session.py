@@ -1,10 +1,13 @@
 """The SQLite engine's session: the lock that makes one process the writer, and its connection."""
 
 import fcntl
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from intramedial.private_files import hand_over
 
 from . import StorageFault, WriteRefused
 
@@ -21,6 +24,7 @@ class FileLock:
         """Raises StorageFault when another process has it."""
         try:
             self._file = open(path, "w")  # noqa: SIM115 (kept open: closing it gives the lock up)
+            hand_over(self._file.fileno(), path.parent)
         except OSError as error:
             raise StorageFault(f"{path}: {error.strerror}") from error
         try:
@@ -50,9 +54,26 @@ def faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
         raise fault(f"{type(error).__name__}: {error}") from error
 
 
+@contextmanager
+def _named(path: Path | str) -> Iterator[None]:
+    """SQLite does not say which file it could not open or write, nor whose it is."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        words = f"{path}: {error}"
+        with suppress(OSError):
+            found = os.stat(path)
+            if not os.access(path, os.R_OK | os.W_OK):
+                words += (
+                    f". It belongs to the user {found.st_uid} and has the mode {found.st_mode & 0o7777:04o},"
+                    f" and this is the user {os.geteuid()}: give it to the user that runs the server (chown)"
+                )
+        raise StorageFault(words) from error
+
+
 def connect(path: Path | str, kind: str) -> sqlite3.Connection:
     """A connection of this kind, `write` or `read`, to a file that is there. Raises StorageFault."""
-    with faults():
+    with faults(), _named(path):
         # Never made here: an empty file in the place of one that was lost would begin tokens again at 1.
         address = f"{Path(path).absolute().as_uri()}?mode=rw"
         db = sqlite3.connect(

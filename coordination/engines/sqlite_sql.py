@@ -1,6 +1,6 @@
 """The SQLite engine's statements, one prepared statement each: it looks up and writes row by row."""
 
-from . import OF_TENANT
+from . import OF_TENANT, UNKNOWN
 
 RESOURCE = (
     "SELECT workspace, name, last_token, due_at, contended FROM lease_resource"
@@ -15,6 +15,7 @@ WAIT = "SELECT workspace, resource, agent, mode, since, asked_at, offered_at FRO
 REFUSAL = "SELECT workspace, resource, agent, mode, holder, at FROM lease_refusal"
 HERE = " WHERE workspace = ? AND resource = ? ORDER BY "
 
+UNKNOWN_FLOOR = f"coalesce((SELECT token_floor FROM lease_tenant WHERE workspace = '{UNKNOWN}'), 0)"
 WRITE = {
     "resource_insert": "INSERT INTO lease_resource (last_token, due_at, contended, used_at, workspace, name)"
     " VALUES (?, ?, ?, ?, ?, ?)",
@@ -41,7 +42,8 @@ WRITE = {
     "trust_delete": "DELETE FROM lease_trust_move WHERE lease_id = ?",
     "agent_delete": "DELETE FROM lease_agent WHERE workspace = ? AND did = ?",
     "tenant_stamp": "UPDATE lease_tenant SET stamp = ? WHERE workspace = ?",
-    "tenant_put": "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) VALUES (?, ?, ?, 0)"
+    "tenant_put": "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) VALUES (?, ?, ?,"
+    f" {UNKNOWN_FLOOR})"
     " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active, stamp = excluded.stamp",
     "outbox_insert": "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES (?, ?, ?, ?)",
     "outbox_delete": "DELETE FROM lease_outbox WHERE receipt_id = ?",
@@ -78,4 +80,12 @@ FORGET_TENANT = [
     f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE workspace = ? LIMIT ?)"
     for table in OF_TENANT
 ]
-FORGET_FLOOR = "DELETE FROM lease_tenant WHERE workspace = ?"
+FORGET_RESOURCES = (
+    "DELETE FROM lease_resource"
+    " WHERE rowid IN (SELECT rowid FROM lease_resource WHERE workspace = ? LIMIT ?) RETURNING last_token"
+)
+FORGET_FLOOR = "DELETE FROM lease_tenant WHERE workspace = ? RETURNING token_floor"
+RAISE_FLOOR = (
+    "INSERT INTO lease_tenant (workspace, active, token_floor, stamp) VALUES (?, 0, ?, 0)"
+    " ON CONFLICT (workspace) DO UPDATE SET token_floor = max(token_floor, excluded.token_floor)"
+)

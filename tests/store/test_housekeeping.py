@@ -229,8 +229,29 @@ async def test_a_workspace_that_is_no_more_is_forgotten(door: Door, database: Da
         "lease_trust_move": 700,
         "lease_tenant": 1,
     }
-    again = await door.acquire("did:a", "lock:1", workspace="ws_gone")
-    assert again.lease.token == 1  # nothing of it was kept in memory either
+    await door.acquire("did:a", "lock:1", workspace="ws_gone")
+    freed = await door.release("did:a", "lock:1", workspace="ws_gone")
+    assert str(freed.trust) == "50.5"  # nothing of it was kept in memory either
+
+
+async def test_tokens_of_a_forgotten_workspace_that_comes_back_go_on(
+    door: Door, database: Database, time_: Time
+) -> None:
+    """Accounts that were lost and put back later, or put back to before a workspace was deleted."""
+    await use(door, "lock:a", "lock:a", "lock:a", "lock:b", workspace="ws_lost")
+    await use(door, "lock:a", workspace="ws_other")
+    read = database.engine(readonly=True)
+    try:
+        run = door.authority.run
+        gone = {"ws_lost"}
+        keep_house(read, lambda job: run(job).result(timeout=10), time_.now, 30, gone.intersection)
+    finally:
+        read.close()
+    assert set(left(database, "ws_lost").values()) == {0}
+    assert await use(door, "lock:b", workspace="ws_lost") == [4]
+    await door.run_with(lambda store: store.forget())  # as after a restart
+    assert await use(door, "lock:a", "lock:never-seen", workspace="ws_lost") == [4, 4]
+    assert await use(door, "lock:a", "lock:new", workspace="ws_other") == [2, 1]
 
 
 def left(database: Database, workspace: str) -> dict[str, int]:
