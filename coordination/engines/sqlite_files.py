@@ -23,7 +23,8 @@ from .sqlite_session import FileLock, connect, faults, lock_path
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_PAGES = 1_000  # of the log, since the last one; SQLite's own default
-PAGES_A_COMMIT, PAGES_OF_TEN_ROWS = 5, 14  # as measured, for commits of one command and of many
+PAGES_A_COMMIT, PAGES_A_ROW = 5.0, 1.4  # of commits of one command; rows of larger ones share their pages
+SHARED = 0.25, 1.5  # how much fewer or more pages a load may write: bounds of what is learnt from it
 LATE_NS = 300_000_000  # a commit without a grant or a pulse writes the log and not the mark
 TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'lease_resource'"
 _CONTENTS = (
@@ -72,7 +73,10 @@ class Keeper:
         self._names = str(path), str(beside(path, "-wal")), str(beside(path, "-shm"))
         self._db = db
         self.marker = marker
-        self._pages = 0  # estimated: Python cannot ask SQLite for their number without a checkpoint
+        # Estimated: Python cannot ask SQLite for their number without a checkpoint, which says how many there
+        # were. That corrects the estimate for the next one.
+        self._pages = 0.0
+        self._correction = 1.0
         self.lost = ""
         with faults():
             db.execute("PRAGMA wal_autocheckpoint = 0")  # made in `_checkpoint`, between two marks
@@ -141,7 +145,7 @@ class Keeper:
             raise InDoubt(str(fault)) from None
         if granted or pulse is not None:
             self.marker.note(granted, pulse)
-        self._pages += PAGES_A_COMMIT + rows * PAGES_OF_TEN_ROWS // 10
+        self._pages += self._correction * (PAGES_A_COMMIT + PAGES_A_ROW * rows)
         if self._pages >= CHECKPOINT_PAGES:
             self._checkpoint("PASSIVE")
 
@@ -154,7 +158,10 @@ class Keeper:
         try:
             busy, pages, moved = self._db.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
             done = not busy and pages == moved
-            self._pages = 0
+            if self._pages:
+                least, most = SHARED
+                self._correction = min(most, max(least, self._correction * pages / self._pages))
+            self._pages = 0.0
         except sqlite3.Error as error:
             logger.warning("the log of leases was not moved into their database: %s", error)
         try:
