@@ -7,6 +7,9 @@ ON_POSTGRESQL := tests/accounts/test_gate.py tests/accounts/test_limits.py tests
 	tests/ledger tests/live tests/mcp tests/platform/test_admin_plans.py tests/store/test_outbox.py \
 	tests/workspaces --ignore=tests/live/test_processes.py
 
+# Tests wait for servers and browsers most of the time, so three processes take turns on two cores.
+SIDE_BY_SIDE := -n 3 --dist loadfile
+
 .PHONY: help run test check bench bench-quick conformance environment services lock messages bundles
 
 help: ## say what there is to make
@@ -18,8 +21,8 @@ run: environment ## set everything up, then serve http://127.0.0.1:8000
 
 test: environment ## the whole suite, on PostgreSQL and on SQLite
 	@$(MAKE) --no-print-directory --jobs=2 services check
-	$(PYTHON_OF_VENV) -m pytest --database=postgresql $(ON_POSTGRESQL)
-	$(PYTHON_OF_VENV) -m pytest
+	$(PYTHON_OF_VENV) -m pytest $(SIDE_BY_SIDE) --database=postgresql $(ON_POSTGRESQL)
+	$(PYTHON_OF_VENV) -m pytest $(SIDE_BY_SIDE)
 
 check: environment ## style and types
 	.venv/bin/ruff check
