@@ -7,8 +7,8 @@ ON_POSTGRESQL := tests/accounts/test_gate.py tests/accounts/test_limits.py tests
 	tests/ledger tests/live tests/mcp tests/platform/test_admin_plans.py tests/store/test_outbox.py \
 	tests/workspaces --ignore=tests/live/test_processes.py
 
-# Tests wait for servers and browsers most of the time, so three processes take turns on two cores.
-SIDE_BY_SIDE := -n 3 --dist loadfile
+# Tests wait for servers and browsers most of the time, so two processes share two cores.
+SIDE_BY_SIDE := -n 2 --dist loadfile
 
 .PHONY: help run test check bench bench-quick conformance environment services lock messages bundles
 

@@ -26,6 +26,9 @@ from .sqlite_files import Keeper
 from .sqlite_session import FileLock, connect, faults, lock_path
 from .sqlite_standing import SqliteStanding
 
+# One statement: for each, this thread lets go of the interpreter and has to get it back.
+_BEGUN = "SELECT max(at), NULL FROM lease_pulse UNION ALL SELECT since, until FROM lease_outage"
+
 
 class SqliteEngine(SqliteStanding):
     """See `Engine`. BEGIN IMMEDIATE is the lock of every workspace at once: there is one writer."""
@@ -72,8 +75,7 @@ class SqliteEngine(SqliteStanding):
             self._keeper.check()
         with faults():
             self._db.execute("BEGIN IMMEDIATE")
-            (pulse,) = self._db.execute("SELECT max(at) FROM lease_pulse").fetchone()
-            outages = self._db.execute("SELECT since, until FROM lease_outage").fetchall()
+            (pulse, _), *outages = self._db.execute(_BEGUN).fetchall()
         return Begun(None, pulse, outages, token_floor=self.token_floor)
 
     def load(self, want: Wanted, now: int) -> Loaded:

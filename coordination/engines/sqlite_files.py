@@ -253,10 +253,7 @@ def prepare(path: Path, used: Callable[[], bool]) -> list[Path]:
     except StorageFault as fault:
         if str(path) in str(fault):
             raise
-        raise StorageFault(
-            f"The database of leases {path} cannot be used: {fault}. Put a backup in its place and run"
-            " `manage.py restore`; docs/restore.md says more."
-        ) from fault
+        raise StorageFault(f"The database of leases {path} cannot be used: {fault}") from fault
     finally:
         lock.release()
 

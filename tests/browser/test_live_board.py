@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -15,12 +16,15 @@ LOST = ("WebSocket connection", "net::ERR_CONNECTION_REFUSED", "status of 503")
 
 
 @pytest.fixture(scope="module")
-def quick(served: ServerProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server whose leases and offers are over soon."""
+def quick(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server whose leases and offers are over soon.
+
+    It is no copy of a server that has run: that would be taken for a restored one, whose tokens are high.
+    """
     import shutil
 
     data_dir = tmp_path_factory.mktemp("quick") / "data"
-    shutil.copytree(served.data_dir, data_dir, ignore=shutil.ignore_patterns("*.lock", "*-wal", "*-shm"))
+    shutil.copytree(bootstrapped, data_dir)
     server = ServerProcess(data_dir, {"INTRAMEDIAL_LEASE_TTL_MS": "4000", "INTRAMEDIAL_OFFER_MS": "4000"})
     yield server.start()
     server.kill()

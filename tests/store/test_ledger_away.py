@@ -76,18 +76,18 @@ def test_a_ledger_that_accepts_and_never_answers(
 
 def test_the_server_starts_without_its_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     def away(alias: str) -> Any:
-        def executor(connection: Any) -> Any:
-            if connection.alias == alias:
+        def loader(connection: Any) -> Any:
+            if connection is not None and connection.alias == alias:
                 raise OperationalError("planted")
             return real(connection)
 
-        return executor
+        return loader
 
-    real = migrated.MigrationExecutor
+    real = migrated.MigrationLoader
     monkeypatch.setattr("intramedial.databases.distinct_aliases", lambda: ["default", "leases", "ledger"])
-    monkeypatch.setattr(migrated, "MigrationExecutor", away("ledger"))
+    monkeypatch.setattr(migrated, "MigrationLoader", away("ledger"))
     serve.check_migrated()
-    monkeypatch.setattr(migrated, "MigrationExecutor", away("leases"))
+    monkeypatch.setattr(migrated, "MigrationLoader", away("leases"))
     with pytest.raises(CommandError, match="leases"):
         serve.check_migrated()
     connections.close_all()

