@@ -86,7 +86,9 @@ async def test_its_receipts_are_signed_and_say_that_nobody_signed_the_requests(t
     published = jwt.PyJWKSet.from_dict((await trial.call("GET", "/.well-known/jwks.json")).json())
     for line in asked:
         receipt = line["answer"].pop("receipt")
-        claims = jwt.decode(receipt["jws"], published[receipt["kid"]], algorithms=["EdDSA"])
+        # `iat` is of the authority's clock, which tests move ahead.
+        key, options = published[receipt["kid"]], {"verify_iat": False}
+        claims = jwt.decode(receipt["jws"], key, algorithms=["EdDSA"], options=options)
         assert (claims["auth"], claims["jti"]) == ("scenario", receipt["id"])
         assert claims["sub"] == begins["agents"][line["agent"] - 1]
         assert claims["result"] == line["answer"]
