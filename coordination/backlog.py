@@ -49,7 +49,7 @@ class Backlog:
 
     def _drop(self) -> None:
         self.dropped += 1
-        # The first, the second, the fourth …: whoever makes entries makes no log of his own.
+        # Logged at the first, the second, the fourth …: callers cannot fill the log.
         if self.dropped & (self.dropped - 1) == 0:
             logger.error(
                 "the outbox is full and the ledger does not take it: entries were dropped, %s so far. Leases"

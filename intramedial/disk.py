@@ -124,7 +124,7 @@ def disk() -> Disk | None:
 
 
 def low() -> bool:
-    """Whether what is not a lease shall not be written now."""
+    """Whether only leases may be written now."""
     found = disk()
     return found is not None and found.low()
 

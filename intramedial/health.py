@@ -44,7 +44,7 @@ _PROBE = (
 )
 
 Check = Callable[[], Awaitable[object]]
-"""Raises when its part does not answer. A dict that it returns is told beside the parts."""
+"""Raises when its part does not answer. A dict that it returns is published beside the parts."""
 State = Literal["ok", "failed"]
 Parts = dict[str, State]
 

@@ -27,7 +27,7 @@ from intramedial.bounded import API_PREFIXES, BODY, GONE, OWED, REFUSED, WAITING
 from intramedial.problems import Problem
 from intramedial.refusals import refusal
 from intramedial.transports import HELD, Flow, InParts, OneWrite, Stuck, unread
-from intramedial.whole import KNOWN, WHOLE, Whole, lines
+from intramedial.whole import KNOWN, WHOLE, InTurn, Whole, lines
 
 __all__ = ["HELD", "WHOLE", "OneWrite", "Protocol", "connection"]
 
@@ -147,8 +147,11 @@ class Protocol(Bounded):
         self.due = self.listener.tick + self.limits.look_s
         if not self.used:
             self.listener.begun(self)
-        turns = None if url.startswith(API_PREFIXES) else self.listener.page_turns
-        self.cycle = Whole(self, scope, body, keep_alive, self.on_response_complete, turns)
+        if url.startswith(API_PREFIXES):
+            self.cycle = Whole(self, scope, body, keep_alive, self.on_response_complete)
+        else:
+            turns, done = self.listener.page_turns, self.on_response_complete
+            self.cycle = InTurn(turns, self, scope, body, keep_alive, done)
         self._start_asgi_task(self.cycle, self.app)
 
     def on_response_complete(self) -> None:

@@ -32,7 +32,6 @@ class Whole(RequestResponseCycle):
         body: bytes,
         keep_alive: bool,
         done: Callable[[], None],
-        turns: PageTurns | None = None,
     ) -> None:
         super().__init__(
             scope=scope,
@@ -49,27 +48,6 @@ class Whole(RequestResponseCycle):
         )
         self.more_body = False
         self._unread: bytes | None = body
-        self._turns = turns
-        self._waiting = protocol if turns is not None else None  # not kept: it has a reference to this
-
-    async def run_asgi(self, app: Any) -> None:
-        """Run the application. With `turns`, wait for one, and keep it until the answer begins. A request
-        whose client has gone meanwhile is dropped."""
-        if self._turns is None:
-            await super().run_asgi(app)
-            return
-        waiting, self._waiting = self._waiting, None
-        await self._turns.take(waiting)
-        try:
-            if not self.disconnected:
-                await super().run_asgi(app)
-        finally:
-            self._end_turn()
-
-    def _end_turn(self) -> None:
-        turns, self._turns = self._turns, None
-        if turns is not None:
-            turns.give_back()
 
     async def receive(self) -> Any:
         """See ASGI: the whole body, then nothing until the end."""
@@ -82,7 +60,6 @@ class Whole(RequestResponseCycle):
         """See ASGI. For a whole answer: what `super().send` does for a start and a body, without looking at
         the fields."""
         if message["type"] != WHOLE:
-            self._end_turn()  # a long answer takes as long as its client wants
             await super().send(message)
             return
         if self.flow.write_paused and not self.disconnected:
@@ -99,6 +76,36 @@ class Whole(RequestResponseCycle):
         if not self.keep_alive:
             self.transport.close()
         self.on_response()
+
+
+class InTurn(Whole):
+    """A request for a page, which waits for its turn and keeps it until its answer begins."""
+
+    def __init__(self, turns: PageTurns, protocol: Any, *given: Any) -> None:
+        super().__init__(protocol, *given)
+        self._turns: PageTurns | None = turns
+        self._waiting = protocol  # not kept: it has a reference to this
+
+    async def run_asgi(self, app: Any) -> None:
+        """Run the application when it is this request's turn. A request whose client has gone is dropped."""
+        assert self._turns is not None
+        waiting, self._waiting = self._waiting, None
+        await self._turns.take(waiting)
+        try:
+            if not self.disconnected:
+                await super().run_asgi(app)
+        finally:
+            self._end_turn()
+
+    async def send(self, message: Any) -> None:
+        """See ASGI. A long answer takes as long as its client wants, so the turn ends before it."""
+        self._end_turn()
+        await super().send(message)
+
+    def _end_turn(self) -> None:
+        turns, self._turns = self._turns, None
+        if turns is not None:
+            turns.give_back()
 
 
 @lru_cache(maxsize=2)

@@ -33,7 +33,7 @@ from .postgres_session import MISPREPARED, Session, Statement
 from .postgres_standing import PostgresStanding
 from .postgres_upkeep import PostgresUpkeep
 
-STILL_MS = 1_500  # how long the holder of a lock has said nothing when its session is ended
+STILL_MS = 1_500  # a lock's holder that has sent nothing for so long has its session ended
 OUTBOX_IDLE_MS = 10_000
 
 

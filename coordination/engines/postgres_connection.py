@@ -56,7 +56,7 @@ class PostgresConnection:
         return session.ask(*statements)[1:]
 
     def _end_still_holders(self, locks: Sequence[int], still_ms: int) -> int:
-        """End the sessions that hold one of these locks and whose client has said nothing for `still_ms`;
+        """End the sessions that hold one of these locks and whose client has sent nothing for `still_ms`;
         how many. A process that is frozen in the middle of a transaction would keep its workspaces from all
         others, and PostgreSQL's own timers do not run in the middle of an exchange."""
         ended = self._ask((sql.END_STILL_HOLDERS, [list(locks), NAME, still_ms]))[0].rows
