@@ -61,8 +61,8 @@ def prepare_files(used: Callable[[], bool]) -> list[Path]:
 
 
 def open_engine(readonly: bool = False, marked: bool = False) -> Engine:
-    """A connection to the authority's tables. `marked`: with a mark of what it commits, which whoever opens
-    it then has to `adopt`. Raises StorageFault when another process is the writer of an SQLite file."""
+    """A connection to the authority's tables. `marked`: with a mark of what it commits; the caller has to
+    `adopt` it. Raises StorageFault when another process is the writer of an SQLite file."""
     path = embedded_file()
     if path is not None:
         return SqliteEngine(path, readonly, marked)

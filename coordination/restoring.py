@@ -74,7 +74,7 @@ def signs(standing: Standing | None, pulse: int | None, token: Token, seen: Witn
 
 
 def _of_file(standing: Standing | None, marks: Sequence[Found]) -> str:
-    """Embedded, nobody but the one process that writes the database writes its mark."""
+    """Embedded: only the process that writes the database writes its mark."""
     if not marks:
         return "" if standing is None else "the mark beside the database is missing"
     found = marks[0]

@@ -35,7 +35,7 @@ class Client(NamedTuple):
 
 
 def address() -> str:
-    """Where every client is told to connect: its tools have names that every model provider takes."""
+    """The address for every client: its tools have names that every model provider takes."""
     return f"{settings.BASE_URL}/mcp/compat"
 
 

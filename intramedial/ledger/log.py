@@ -53,7 +53,7 @@ def append(leaves: Sequence[Leaf]) -> int:
             first = _size(cursor)
             now = connections[alias].ops.adapt_datetimefield_value(timezone.now())
             cursor.executemany(_INSERT, [(first + at, *leaf, now) for at, leaf in enumerate(fresh)])
-        # Once more: what went into a file that nobody finds any more is not in the ledger.
+        # Checked again: entries in a file that was deleted meanwhile are not in the ledger.
         _check_file(alias)
         _known[databases.identity(connections[alias].settings_dict)] = first + len(fresh)
     except Error:

@@ -8,9 +8,11 @@ import pytest
 
 from coordination import clock
 from intramedial import databases
+from tests.server import ServerProcess
 from tests.services import Postgres
 from tests.store.databases import migrate, migrate_postgres
 from tests.store.doors import Database, Door, Faulty, PostgresDatabase, SqliteDatabase, Time
+from tests.store.restores import grants
 
 TABLES = r"SELECT tablename FROM pg_tables WHERE tablename LIKE 'lease\_%'"
 
@@ -52,6 +54,16 @@ def database(request: pytest.FixtureRequest) -> Database:
     kind = {"sqlite": "sqlite_database", "postgresql": "postgres_database"}[request.param]
     found: Database = request.getfixturevalue(kind)
     return found
+
+
+@pytest.fixture
+def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
+    """An embedded server with three grants."""
+    shutil.copytree(bootstrapped, tmp_path / "data")
+    server = ServerProcess(tmp_path / "data", {}).start()
+    assert grants(server, 3) == 3
+    yield server
+    server.kill()
 
 
 @pytest.fixture

@@ -131,16 +131,6 @@ def test_the_mark_is_as_new_as_the_last_grant(engine: SqliteEngine, time_: Time,
 # --- with the server ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
-    """An embedded server with three grants."""
-    shutil.copytree(bootstrapped, tmp_path / "data")
-    server = ServerProcess(tmp_path / "data", {}).start()
-    assert grants(server, 3) == 3
-    yield server
-    server.kill()
-
-
 def until_ready_is(server: ServerProcess, status: int) -> dict[str, object]:
     deadline = time.monotonic() + WITHIN_S
     while True:

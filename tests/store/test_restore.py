@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -14,16 +14,6 @@ from tests.store.restores import grant, grants, ready, warned
 
 Restore = Callable[[Path, Path], None]
 RESTORED = "was restored"
-
-
-@pytest.fixture
-def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
-    """An embedded server with three grants."""
-    shutil.copytree(bootstrapped, tmp_path / "data")
-    server = ServerProcess(tmp_path / "data", {}).start()
-    assert grants(server, 3) == 3
-    yield server
-    server.kill()
 
 
 def stopped(server: ServerProcess) -> None:

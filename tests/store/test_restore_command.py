@@ -3,7 +3,6 @@
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,16 +10,6 @@ import pytest
 
 from tests.server import ServerProcess, manage
 from tests.store.restores import back_up, grant, grants, ready, tokens
-
-
-@pytest.fixture
-def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
-    """An embedded server with three grants."""
-    shutil.copytree(bootstrapped, tmp_path / "data")
-    server = ServerProcess(tmp_path / "data", {}).start()
-    assert grants(server, 3) == 3
-    yield server
-    server.kill()
 
 
 def test_the_command_puts_a_backup_in_place_and_raises_tokens(server: ServerProcess, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ GRACE_S = 10  # for answers under way when the server is told to stop
 
 
 class Command(BaseCommand):
-    """Serves until it is told to stop, and ends what is under way before it does.
+    """Serves until a signal stops it; requests under way are answered first.
 
     The exit code is 0 after SIGTERM or SIGINT, and another one after any fault.
     """
