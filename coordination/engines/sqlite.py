@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from . import (
@@ -113,10 +114,21 @@ class SqliteEngine(SqliteStanding):
             for name in WRITES:
                 rows = changes.get(name)
                 if rows:
-                    count = self._db.executemany(sql.WRITE[name], rows).rowcount
+                    count = self._write(sql.WRITE[name], rows)
                     self._written += len(rows)
                     if name in GUARDED and count != len(rows):
                         raise WriteRefused(f"{name} met {count} rows instead of {len(rows)}")
+
+    def _write(self, statements: sql.Statements, rows: Sequence[Row]) -> int:
+        """Write these rows; how many were met. By few statements: at each, the driver lets other threads run,
+        and then has to wait for them."""
+        met = start = 0
+        for size, statement in statements.items():
+            while len(rows) - start >= size:
+                part = rows[start : start + size]
+                met += self._db.execute(statement, tuple(chain.from_iterable(part))).rowcount
+                start += size
+        return met
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
         with faults():

@@ -1,4 +1,6 @@
-"""The SQLite engine's statements, one prepared statement each: it looks up and writes row by row."""
+"""The SQLite engine's statements: it looks up row by row, and writes several rows by one statement."""
+
+from collections.abc import Callable, Sequence
 
 from . import OF_TENANT, UNKNOWN
 
@@ -16,37 +18,78 @@ REFUSAL = "SELECT workspace, resource, agent, mode, holder, at FROM lease_refusa
 HERE = " WHERE workspace = ? AND resource = ? ORDER BY "
 
 UNKNOWN_FLOOR = f"coalesce((SELECT token_floor FROM lease_tenant WHERE workspace = '{UNKNOWN}'), 0)"
+MOST_ROWS = 32  # of one statement
+Statements = dict[int, str]
+"""One write, for as many rows as the key is: 32, 16, … 1. Few sizes, so that few statements are prepared."""
+
+
+def _sizes(statement: Callable[[int], str]) -> Statements:
+    return {MOST_ROWS >> power: statement(MOST_ROWS >> power) for power in range(MOST_ROWS.bit_length())}
+
+
+def _values(width: int, count: int) -> str:
+    return "VALUES " + ", ".join([f"({', '.join('?' * width)})"] * count)
+
+
+def _insert(table: str, *columns: str) -> Statements:
+    """In the order of the rows, which becomes the order of ids."""
+    return _sizes(lambda count: f"INSERT INTO {table} ({', '.join(columns)}) {_values(len(columns), count)}")
+
+
+def _update(table: str, columns: Sequence[str], key: Sequence[str]) -> Statements:
+    """A row is the new values of `columns`, then those of `key`."""
+    changes = ", ".join(f"{name} = c.column{at}" for at, name in enumerate(columns, 1))
+    same = " AND ".join(f"t.{name} = c.column{at}" for at, name in enumerate(key, len(columns) + 1))
+    width = len(columns) + len(key)
+    one = (
+        f"UPDATE {table} SET {', '.join(f'{name} = ?' for name in columns)}"
+        f" WHERE {' AND '.join(f'{name} = ?' for name in key)}"
+    )
+    several = _sizes(
+        lambda count: f"UPDATE {table} AS t SET {changes} FROM ({_values(width, count)}) AS c WHERE {same}"
+    )
+    return several | {1: one}
+
+
+def _delete(table: str, *key: str) -> Statements:
+    """By OR, not by a list of rows: with OR each row is looked up in the index."""
+    same = " AND ".join(f"{name} = ?" for name in key)
+    return _sizes(lambda count: f"DELETE FROM {table} WHERE {' OR '.join([f'({same})'] * count)}")
+
+
+_RESOURCE = "last_token", "due_at", "contended", "used_at"
+_AGENT = "score", "releases", "expiries", "moved_by"
+_MEMBER = "workspace", "resource", "agent"
+
 WRITE = {
-    "resource_insert": "INSERT INTO lease_resource (last_token, due_at, contended, used_at, workspace, name)"
-    " VALUES (?, ?, ?, ?, ?, ?)",
-    "resource_update": "UPDATE lease_resource SET last_token = ?, due_at = ?, contended = ?, used_at = ?"
-    " WHERE workspace = ? AND name = ?",
-    "lease_delete": "DELETE FROM lease_lease WHERE lease_id = ?",
-    "lease_update": "UPDATE lease_lease SET expires_at = ? WHERE lease_id = ?",
-    "lease_insert": "INSERT INTO lease_lease (workspace, resource, lease_id, agent, mode, token, acquired_at,"
-    " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    "wait_delete": "DELETE FROM lease_wait WHERE workspace = ? AND resource = ? AND agent = ?",
-    "wait_update": "UPDATE lease_wait SET asked_at = ?, offered_at = ?"
-    " WHERE workspace = ? AND resource = ? AND agent = ?",
-    "wait_insert": "INSERT INTO lease_wait (workspace, resource, agent, mode, since, asked_at, offered_at)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-    "refusal_delete": "DELETE FROM lease_refusal WHERE workspace = ? AND resource = ? AND agent = ?",
-    "refusal_insert": "INSERT INTO lease_refusal (workspace, resource, agent, mode, holder, at)"
-    " VALUES (?, ?, ?, ?, ?, ?)",
-    "agent_insert": "INSERT INTO lease_agent (score, releases, expiries, moved_by, workspace, did)"
-    " VALUES (?, ?, ?, ?, ?, ?)",
-    "agent_update": "UPDATE lease_agent SET score = ?, releases = ?, expiries = ?, moved_by = ?"
-    " WHERE workspace = ? AND did = ?",
-    "trust_insert": "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at, before)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?)",
-    "trust_delete": "DELETE FROM lease_trust_move WHERE lease_id = ?",
-    "agent_delete": "DELETE FROM lease_agent WHERE workspace = ? AND did = ?",
-    "tenant_stamp": "UPDATE lease_tenant SET stamp = ? WHERE workspace = ?",
-    "tenant_put": "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) VALUES (?, ?, ?,"
-    f" {UNKNOWN_FLOOR})"
-    " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active, stamp = excluded.stamp",
-    "outbox_insert": "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES (?, ?, ?, ?)",
-    "outbox_delete": "DELETE FROM lease_outbox WHERE receipt_id = ?",
+    "resource_insert": _insert("lease_resource", *_RESOURCE, "workspace", "name"),
+    "resource_update": _update("lease_resource", _RESOURCE, ("workspace", "name")),
+    "lease_delete": _delete("lease_lease", "lease_id"),
+    "lease_update": _update("lease_lease", ("expires_at",), ("lease_id",)),
+    "lease_insert": _insert(
+        *("lease_lease", "workspace", "resource", "lease_id", "agent"),
+        *("mode", "token", "acquired_at", "expires_at"),
+    ),
+    "wait_delete": _delete("lease_wait", *_MEMBER),
+    "wait_update": _update("lease_wait", ("asked_at", "offered_at"), _MEMBER),
+    "wait_insert": _insert("lease_wait", *_MEMBER, "mode", "since", "asked_at", "offered_at"),
+    "refusal_delete": _delete("lease_refusal", *_MEMBER),
+    "refusal_insert": _insert("lease_refusal", *_MEMBER, "mode", "holder", "at"),
+    "agent_insert": _insert("lease_agent", *_AGENT, "workspace", "did"),
+    "agent_update": _update("lease_agent", _AGENT, ("workspace", "did")),
+    "trust_insert": _insert(
+        *("lease_trust_move", "workspace", "agent", "lease_id", "delta", "score", "at", "before")
+    ),
+    "trust_delete": _delete("lease_trust_move", "lease_id"),
+    "agent_delete": _delete("lease_agent", "workspace", "did"),
+    "tenant_stamp": _update("lease_tenant", ("stamp",), ("workspace",)),
+    "tenant_put": {
+        1: "INSERT INTO lease_tenant (active, stamp, workspace, token_floor) VALUES (?, ?, ?,"
+        f" {UNKNOWN_FLOOR})"
+        " ON CONFLICT (workspace) DO UPDATE SET active = excluded.active, stamp = excluded.stamp"
+    },
+    "outbox_insert": _insert("lease_outbox", "workspace", "receipt_id", "kid", "claims"),
+    "outbox_delete": _delete("lease_outbox", "receipt_id"),
 }
 # CROSS JOIN keeps the order of the tables: each step starts from the agents just reached, never from all.
 REACH = """
