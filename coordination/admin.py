@@ -1,7 +1,7 @@
 """The authority's tables in the admin: to look at. Only the authority writes them, so nothing here does.
 
-A lease can be ended by force, which asks the authority; see `force.py`. Lease ids are their holders' own, and
-are not shown.
+A lease can be ended by force, which asks the authority; see `revoke.py`. Lease ids are their holders' own,
+and are not shown.
 """
 
 from collections.abc import Callable
@@ -19,10 +19,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from coordination import models
-from coordination.force import ForceForm, NotForced, force_release, held
-from intramedial.admin_search import IndexedAdmin, Way
-from intramedial.admin_site import RecordAdmin
+from coordination.api.revoke import ForceForm, NotForced, force_release, held
 from intramedial.templatetags.dids import brief
+from intramedial.web.admin_search import IndexedAdmin, Way
+from intramedial.web.admin_site import RecordAdmin
 
 OF_RESOURCES = (
     Way(("workspace",), ("workspace", "name")),

@@ -66,7 +66,7 @@ def imports(file: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *(node.module or "").split(".")]).strip(".")
-            # `from coordination import store` is a module; `from coordination.store import Store` a member.
+            # `from coordination.storage import store` is a module; `... .store import Store` a member.
             # A member's longer name begins with its module's, so both can be held against the table.
             yield from (f"{base}.{alias.name}" for alias in node.names)
 

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from coordination.api.schemas import LeaseRequest, Name, RequestedResource
 from coordination.core.model import Mode
-from coordination.schemas import LeaseRequest, Name, RequestedResource
-from intramedial.schemas import Absent, Did, Instant, Shape
+from intramedial.http.shapes import Absent, Did, Instant, Shape
 
 OwnDid = Annotated[
     Did,

@@ -3,7 +3,7 @@
 Parsing and the signature base are the ``http-message-signatures`` library's. What it leaves to its users is
 here: which components must be covered, for how long a signature is good, whose key it is, the body's digest,
 and an Ed25519 that refuses every key and every signature that strict verifiers could disagree on. Keeping a
-nonce from being used twice is :mod:`intramedial.identity.auth`'s part.
+nonce from being used twice is :mod:`intramedial.workspaces.authentication.callers`'s part.
 """
 
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ from http_message_signatures import (
 from nacl.bindings import crypto_sign_BYTES, crypto_sign_open
 from nacl.exceptions import BadSignatureError
 
+from intramedial.http.requests import RequestParts
 from intramedial.identity.did import did_key_public, is_ed25519
-from intramedial.identity.requests import RequestParts
 
 TAG = "intramedial"
 WORKSPACE_HEADER = "intramedial-workspace"

@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from intramedial import disk
-from intramedial.identity.principal import TrialState
-from intramedial.problems import Problem
-from intramedial.turns import take_turns
+from intramedial.databases import disk
+from intramedial.databases.turns import take_turns
+from intramedial.http.principal import TrialState
+from intramedial.http.problems import Problem
 from intramedial.workspaces.models import RegisteredAgent, Trial, TrialAgent, Workspace
 
 HOUR = timedelta(hours=1)

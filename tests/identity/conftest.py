@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from intramedial.identity.auth import Door
-from intramedial.identity.threads import DatabaseThreads
-from intramedial.problems import Problem
+from intramedial.databases.threads import DatabaseThreads
+from intramedial.http.problems import Problem
+from intramedial.workspaces.authentication.callers import Door
 from intramedial.workspaces.models import Trial, Workspace
 from tests.signing import Agent
 

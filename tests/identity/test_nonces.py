@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from intramedial.identity import nonces, signers
-from intramedial.identity.auth import Door
-from intramedial.problems import Problem
+from intramedial.http.problems import Problem
+from intramedial.workspaces.authentication import nonces, signers
+from intramedial.workspaces.authentication.callers import Door
 from intramedial.workspaces.models import Nonce, RegisteredAgent
 from tests.identity.conftest import START, lease, refusal
 from tests.server import ServerProcess

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from django.db import OperationalError
 
-from intramedial.identity import signatures, signers
-from intramedial.identity.auth import Door
-from intramedial.identity.principal import Principal
-from intramedial.problems import Problem
+from intramedial.http.principal import Principal
+from intramedial.http.problems import Problem
+from intramedial.identity import signatures
 from intramedial.workspaces import provision
+from intramedial.workspaces.authentication import signers
+from intramedial.workspaces.authentication.callers import Door
 from intramedial.workspaces.models import Nonce, RegisteredAgent
 from tests.identity.conftest import BODY, DAY_S, START, calls_used, lease, refusal
 from tests.signing import Agent

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import http_sf
 
-from intramedial.identity import signers
-from intramedial.identity.auth import Door
-from intramedial.identity.principal import Principal, TrialState
-from intramedial.problems import Problem
+from intramedial.http.principal import Principal, TrialState
+from intramedial.http.problems import Problem
+from intramedial.workspaces.authentication import signers
+from intramedial.workspaces.authentication.callers import Door
 from intramedial.workspaces.models import Trial, TrialAgent, Workspace
 from tests.identity.conftest import DAY_S, START, calls_used, lease, refusal
 from tests.signing import Agent

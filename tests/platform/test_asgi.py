@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from channels.testing import WebsocketCommunicator
 
-from coordination import authority
+from coordination.authority import process as authority
 from intramedial import asgi
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from coordination.force import held
+from coordination.api.revoke import held
 from coordination.models import AgentRow, LeaseRow
 from intramedial.accounts import beta
 from intramedial.accounts.models import AccessRequest

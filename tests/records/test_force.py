@@ -3,9 +3,9 @@
 import pytest
 from django.test import RequestFactory
 
-from coordination import authority
+from coordination.api.revoke import ForceForm, NotForced, force_release, held
+from coordination.authority import process as authority
 from coordination.core.messages import Granted, NotReleased
-from coordination.force import ForceForm, NotForced, force_release, held
 from coordination.models import AgentRow
 from intramedial.audit.models import Entry
 from tests.people import person
@@ -77,7 +77,7 @@ def test_one_that_has_run_out_is_not_held(conduct: Conduct, request_):
 def test_one_that_ends_meanwhile_is_said_to_have_ended(conduct: Conduct, request_, monkeypatch):
     granted = conduct.acquire(ANA)
     assert isinstance(granted, Granted)
-    monkeypatch.setattr("coordination.force.held", lambda *what: granted.lease)
+    monkeypatch.setattr("coordination.api.revoke.held", lambda *what: granted.lease)
     conduct.release(ANA)
     with pytest.raises(NotForced):
         force_release(request_, conduct.workspace, "lock:a", ANA, granted.lease.token, "motivo")
@@ -86,7 +86,7 @@ def test_one_that_ends_meanwhile_is_said_to_have_ended(conduct: Conduct, request
 
 def test_an_authority_that_does_not_answer_is_noted(conduct: Conduct, request_, monkeypatch):
     granted = conduct.acquire(ANA)
-    monkeypatch.setattr("coordination.force.held", lambda *what: granted.lease)
+    monkeypatch.setattr("coordination.api.revoke.held", lambda *what: granted.lease)
 
     async def silent(self, ask):
         raise authority.Unavailable("planted")

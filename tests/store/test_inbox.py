@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from coordination.inbox import Inbox
+from coordination.authority.queue import Inbox
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from coordination.alarm import Due, first_due
+from coordination.authority.expiry import Due, first_due
 from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Command, GiveBack, Release, Withdraw
 from coordination.core.model import Mode, Rules
-from coordination.engines import Engine, StorageFault
-from coordination.store import Needs, Store
-from coordination.transaction import Memory, Transaction
+from coordination.storage.engines.base import Engine, StorageFault
+from coordination.storage.store import Needs, Store
+from coordination.storage.transaction import Memory, Transaction
 from tests.scripts.language import plain
 from tests.store.doors import START, Faulty, PostgresDatabase
 
