@@ -13,6 +13,7 @@ import coordination.api.rest
 import coordination.api.stampede
 from coordination.authority import process as authority
 from intramedial.http import openapi, routing
+from intramedial.http.short_path import ShortPath
 from intramedial.process import health
 from intramedial.receipts import published
 from intramedial.workspaces import trials_api
@@ -51,19 +52,6 @@ def routes_by_path() -> dict[str, dict[str, routing.Route]]:
     return routing.table(api)
 
 
-@cache
-def same_origin_paths() -> frozenset[str]:
-    """The paths whose answers no page of another origin may read."""
-    return frozenset(
-        path
-        for path, by_method in routes_by_path().items()
-        if any(
-            route.credentials is not None and not route.credentials.cross_origin
-            for route in by_method.values()
-        )
-    )
-
-
 api = NinjaAPI(
     title="coordination.lease", version="1.0.0", description=DESCRIPTION, openapi_url=None, docs_url=None
 )
@@ -72,3 +60,6 @@ api.add_router("/api/v1/acp", coordination.api.stampede.router)
 api.add_router("/api/v1/trial", trials_api.router)
 api.add_router("/health", health.router(authority.check, authority.ledger_fault, authority.dropped))
 api.add_router("", published.router(description))
+
+application = ShortPath(routes_by_path())
+"""The ASGI application of everything that is registered above."""

@@ -19,8 +19,9 @@ from coordination import mcp
 from coordination.authority import process as authority
 from coordination.live import consumers
 from coordination.read import current
+from intramedial import api
 from intramedial.databases import disk
-from intramedial.http import logs, short_path
+from intramedial.http import logs
 from intramedial.legal import purging
 from intramedial.workspaces.authentication import callers, no_oauth
 
@@ -52,13 +53,13 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif kind == "websocket":
         await sockets(scope, receive, send)
     elif scope["path"].startswith(LEAN_PREFIXES) or scope["path"] in LEAN_PATHS:
-        await short_path.application(scope, receive, send)
+        await api.application(scope, receive, send)
     elif scope["path"] in mcp.PATHS:
         await mcp.application(scope, receive, send)
     elif no_oauth.covers(scope["path"]):
         await no_oauth.application(scope, receive, send)
     elif scope["path"].startswith(WELL_KNOWN):
-        await short_path.application(scope, receive, send)
+        await api.application(scope, receive, send)
     else:
         # Set here and not only in the middleware: Django logs a 404 or a fault after the middleware is left.
         logs.request_id.set(logs.new_request_id())

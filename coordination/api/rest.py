@@ -23,10 +23,11 @@ from coordination.core.messages import (
 from coordination.read import current
 from coordination.wire import cursors
 from coordination.wire.ids import new_lease_id
-from intramedial.http.calls import COUNTED, UNCOUNTED, Call, Headers, Reply
+from intramedial.http.calls import Call, Headers, Reply
 from intramedial.http.problems import Problem
 from intramedial.http.routing import invalid
 from intramedial.http.shapes import errors
+from intramedial.workspaces.authentication.callers import COUNTED, UNCOUNTED
 
 router = Router(tags=["coordination"], by_alias=True)
 

@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field, PlainValidator, ValidationInfo
 from coordination.api.examples import EXAMPLES
 from coordination.core.model import Mode
 from coordination.core.names import MAX_NAME, parse_resource
-from intramedial.http.shapes import Absent, Did, Instant, Receipt, Shape, example
+from intramedial.http.shapes import Absent, Instant, Receipt, Shape, example
+from intramedial.identity.did import Did
 
 MAX_PAGE = 500
 MAX_LEASE_ID = 256

@@ -40,10 +40,11 @@ from coordination.core.messages import (
 from coordination.core.model import Mode
 from coordination.wire.ids import new_lease_id
 from intramedial.databases import disk
-from intramedial.http.calls import COUNTED, LINES, Call, Reply
+from intramedial.http.calls import LINES, Call, Reply
 from intramedial.http.problems import Problem
-from intramedial.http.shapes import Absent, Did, Shape, errors
-from intramedial.identity.did import did_key_from_public
+from intramedial.http.shapes import Absent, Shape, errors
+from intramedial.identity.did import Did, did_key_from_public
+from intramedial.workspaces.authentication.callers import COUNTED
 
 router = Router(tags=["scenarios"], by_alias=True)
 

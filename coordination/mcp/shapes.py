@@ -6,7 +6,8 @@ from pydantic import ConfigDict, Field
 
 from coordination.api.schemas import LeaseRequest, Name, RequestedResource
 from coordination.core.model import Mode
-from intramedial.http.shapes import Absent, Did, Instant, Shape
+from intramedial.http.shapes import Absent, Instant, Shape
+from intramedial.identity.did import Did
 
 OwnDid = Annotated[
     Did,

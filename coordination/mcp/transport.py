@@ -17,13 +17,13 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from coordination.mcp import messages, protocol
 from intramedial.http import logs, origins
 from intramedial.http.calls import Call, Reply
+from intramedial.http.extensions import KNOWN
 from intramedial.http.media import JSON
 from intramedial.http.principal import Principal
 from intramedial.http.problems import Problem, problem_body
 from intramedial.http.requests import RequestParts, join_fields
 from intramedial.http.serving import ClientGone, Message, Receive, Send, encoded, read_call, serve, unforeseen
 from intramedial.identity import signatures
-from intramedial.server.whole_answers import KNOWN
 from intramedial.workspaces.authentication import callers
 
 PATHS = {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": True}

@@ -5,9 +5,8 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
+from intramedial.http.principal import Principal
 from intramedial.http.requests import RequestParts
-from intramedial.workspaces.authentication import callers
-from intramedial.workspaces.authentication.callers import Principal
 
 Headers = tuple[tuple[bytes, bytes], ...]
 JSON = b"application/json"
@@ -66,14 +65,3 @@ class Credentials:
     async def __call__(self, parts: RequestParts) -> Principal:
         """The caller; Problem for one that is not let in."""
         return await self.admit(parts)
-
-
-async def _uncounted(parts: RequestParts) -> Principal:
-    return await callers.authenticate(parts, spend=False)
-
-
-COUNTED = Credentials(("apiKey", "signature"), callers.authenticate)
-"""A key or a signed request. A call of a trial counts as one, whatever its answer."""
-
-UNCOUNTED = Credentials(("apiKey", "signature"), _uncounted)
-"""A key or a signed request. A trial's calls are not spent."""

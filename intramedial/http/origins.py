@@ -7,7 +7,14 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
 from intramedial.http.problems import Problem
-from intramedial.identity.signatures import origin
+
+
+def origin(base_url: str) -> str:
+    """Scheme and authority of a URL as browsers write them: lower case, without the scheme's own port."""
+    split = urlsplit(base_url)
+    authority = split.netloc.lower()
+    own_port = {"http": ":80", "https": ":443"}.get(split.scheme, "")
+    return f"{split.scheme}://{authority.removesuffix(own_port) if own_port else authority}"
 
 
 def require_host(headers: Mapping[str, str]) -> None:

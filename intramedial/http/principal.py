@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from intramedial.http.problems import Problem
-
-if TYPE_CHECKING:
-    from intramedial.workspaces.models import Trial
 
 Auth = Literal["workspace_key", "agent_key", "signature"]
 
@@ -25,15 +22,6 @@ class TrialState:
     calls_used: int
     expires_at: datetime
     window_s: int
-
-    @classmethod
-    def of(cls, trial: "Trial") -> "TrialState":
-        """The state of a row. The length is the row's own: a setting that changes later changes only trials
-        that begin later."""
-        window = trial.expires_at - trial.created_at
-        return cls(
-            trial.did, trial.calls_limit, trial.calls_used, trial.expires_at, round(window.total_seconds())
-        )
 
     def headers(self, now: float) -> dict[str, str]:
         """``RateLimit-Policy`` and ``RateLimit`` (draft-ietf-httpapi-ratelimit-headers-10), lower-case names.

@@ -20,10 +20,10 @@ from django.db import Error as DatabaseError
 from intramedial.http import logs, security
 from intramedial.http.access_log import AccessLog
 from intramedial.http.calls import Call, Headers, Reply
+from intramedial.http.extensions import WHOLE
 from intramedial.http.media import require_json
 from intramedial.http.problems import Problem, problem_body
 from intramedial.http.requests import RequestParts, join_fields
-from intramedial.server.whole_answers import WHOLE
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]

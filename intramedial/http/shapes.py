@@ -4,11 +4,10 @@ from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from intramedial.http import problems
-from intramedial.identity.did import MAX_DID_LENGTH, check_did
 
 Absent = partial(Field, default=None)
 """A member that may be left out and is never null (None here): `Absent(description="…")`."""
@@ -24,16 +23,6 @@ def example(*examples: dict[str, Any]) -> ConfigDict:
     """A shape's configuration that shows these examples of it."""
     return ConfigDict(json_schema_extra={"examples": list(examples)})
 
-
-Did = Annotated[
-    str,
-    AfterValidator(check_did),
-    Field(
-        description="An agent's DID (W3C DID Core). A `did:key` must decode to a key of a known type.",
-        examples=["did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp"],
-        json_schema_extra={"maxLength": MAX_DID_LENGTH, "pattern": "^did:[a-z0-9]+:.+$"},
-    ),
-]
 
 Instant = Annotated[
     datetime,

@@ -23,14 +23,15 @@ import httptools
 from django.conf import settings
 
 from intramedial.http import addresses, cross_origin
+from intramedial.http.extensions import KNOWN, WHOLE
 from intramedial.http.problems import Problem
 from intramedial.server import refusals, upgrades
 from intramedial.server.bounded_parser import API_PREFIXES, BODY, GONE, OWED, REFUSED, WAITING, Bounded
 from intramedial.server.refusals import refusal
 from intramedial.server.transports import HELD, Flow, InParts, OneWrite, Stuck, unread
-from intramedial.server.whole_answers import KNOWN, WHOLE, InTurn, Whole, lines
+from intramedial.server.whole_answers import InTurn, Whole, lines
 
-__all__ = ["HELD", "WHOLE", "OneWrite", "Protocol", "connection"]
+__all__ = ["HELD", "OneWrite", "Protocol", "connection"]
 
 LINGER_S, LINGER_BYTES, LINGER_EVERY_S = 2, 1024 * 1024, 0.05
 """After a refusal, bytes are dropped for so long, so many at most, and read so often."""

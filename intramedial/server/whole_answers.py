@@ -11,15 +11,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
+from intramedial.http.extensions import WHOLE
 from intramedial.server.listener import PageTurns
-
-WHOLE = "intramedial.whole"
-"""An ASGI extension and its message: `{"type": WHOLE, "status", "head", "body"}` is a whole answer. `head` is
-fields as they are written, each with its CRLF, `content-length` among them and `connection` not."""
-
-KNOWN = "intramedial.known"
-"""The application sets this key of the scope when the caller's credentials were valid. The listener closes
-such a connection last when there are too many."""
 
 
 class Whole(RequestResponseCycle):

@@ -13,15 +13,16 @@ from pydantic import Field
 from intramedial.databases.threads import DatabaseThreads
 from intramedial.http import origins, shapes
 from intramedial.http.addresses import address_hash, client_address, site_hash
-from intramedial.http.calls import UNCOUNTED, Call, Credentials, Headers, Reply
+from intramedial.http.calls import Call, Credentials, Headers, Reply
 from intramedial.http.principal import Principal, TrialState
 from intramedial.http.problems import Problem
 from intramedial.http.requests import RequestParts
 from intramedial.http.routing import invalid
-from intramedial.identity.did import did_key_public
+from intramedial.identity.did import Did, did_key_public
 from intramedial.identity.proofs import TYPE, check_proof
 from intramedial.workspaces import tickets, trials
 from intramedial.workspaces.authentication import callers
+from intramedial.workspaces.authentication.callers import UNCOUNTED
 
 router = Router(tags=["trial"], by_alias=True)
 threads = DatabaseThreads("trials", 1)
@@ -39,13 +40,13 @@ NEW_KEY = Credentials(("signature",), _any_key, cross_origin=False)
 class TrialKey(shapes.Shape):
     """The key that begins a trial."""
 
-    did: shapes.Did = Field(description="The `did:key` of the key that signs the request.")
+    did: Did = Field(description="The `did:key` of the key that signs the request.")
 
 
 class NewAgent(shapes.Shape):
     """A further agent of the trial."""
 
-    did: shapes.Did = Field(description="The `did:key` of the new agent.")
+    did: Did = Field(description="The `did:key` of the new agent.")
     proof: str = Field(
         description="Compact JWS, signed by the new key (EdDSA), with the header "
         f'`{{"alg": "EdDSA", "typ": "{TYPE}"}}` and the claims `{{"did": the new did:key, "trial": the '
@@ -57,7 +58,7 @@ class NewAgent(shapes.Shape):
 class Trial(shapes.Shape):
     """A trial as it stands."""
 
-    did: shapes.Did = Field(description="The key that began it.")
+    did: Did = Field(description="The key that began it.")
     workspace: shapes.Workspace
     calls_limit: int
     calls_used: int
@@ -67,7 +68,7 @@ class Trial(shapes.Shape):
 class TrialWithAgents(Trial):
     """A trial as it stands, with its further agents."""
 
-    agents: list[shapes.Did] = Field(description="Its further agents, oldest first.")
+    agents: list[Did] = Field(description="Its further agents, oldest first.")
 
 
 class Ticket(shapes.Shape):

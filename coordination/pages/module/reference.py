@@ -12,10 +12,10 @@ from coordination.api.schemas import MAX_PAGE
 from coordination.core.names import MAX_NAME
 from intramedial import api
 from intramedial.http import routing
-from intramedial.http.calls import COUNTED
 from intramedial.identity.did import MAX_DID_LENGTH
 from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
+from intramedial.workspaces.authentication.callers import COUNTED
 
 WORDS: Mapping[str, Any] = {
     "acquireLease": _("Pedir un recurso, o renovar el que ya se tiene."),

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connections, router
 
 from intramedial.databases.threads import DatabaseThreads
+from intramedial.http.calls import Credentials
 from intramedial.http.principal import Principal, TrialState
 from intramedial.http.problems import Problem, challenge
 from intramedial.http.requests import RequestParts
@@ -146,3 +147,14 @@ def stop() -> None:
     if _door is not None:
         _door.close()
         _door = None
+
+
+async def _uncounted(parts: RequestParts) -> Principal:
+    return await authenticate(parts, spend=False)
+
+
+COUNTED = Credentials(("apiKey", "signature"), authenticate)
+"""A key or a signed request. A call of a trial counts as one, whatever its answer."""
+
+UNCOUNTED = Credentials(("apiKey", "signature"), _uncounted)
+"""A key or a signed request. A trial's calls are not spent."""

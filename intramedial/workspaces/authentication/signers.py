@@ -12,9 +12,10 @@ from django.conf import settings
 from django.db import IntegrityError, router, transaction
 from django.db.models import F
 
-from intramedial.http.principal import Principal, TrialState
+from intramedial.http.principal import Principal
 from intramedial.http.problems import Problem
 from intramedial.identity.signatures import SignedBy
+from intramedial.workspaces import trials
 from intramedial.workspaces.authentication.nonces import Budget
 from intramedial.workspaces.models import Nonce, RegisteredAgent, Trial, TrialAgent, Workspace
 
@@ -57,7 +58,7 @@ def use_signature(signed: SignedBy, workspace: str | None, *, now: float, spend:
         actor=signed.did,
         read_only=False,
         semantic_classes=MappingProxyType(place.workspace.semantic_classes),
-        trial=TrialState.of(place.trial) if place.trial else None,
+        trial=trials.state_of(place.trial) if place.trial else None,
     )
 
 
@@ -132,7 +133,7 @@ def _spend_call(trial: Trial, now: float) -> Problem | None:
     return Problem(
         "trial_exhausted",
         f"The {trial.calls_limit} calls of this trial are used up: create an account to go on.",
-        headers=TrialState.of(trial).headers(now),
+        headers=trials.state_of(trial).headers(now),
     )
 
 
