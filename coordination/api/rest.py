@@ -9,7 +9,6 @@ from ninja import Query, Router
 from coordination.api import schemas, service
 from coordination.core.messages import (
     Acquire,
-    Command,
     Deadlock,
     Granted,
     Held,
@@ -134,7 +133,7 @@ async def _seen(reading: Awaitable[dict[str, Any] | None]) -> Reply:
     return Reply(200, orjson.dumps(found))
 
 
-async def _decide(call: Call, command: Command) -> Reply:
+async def _decide(call: Call, command: service.AgentCommand) -> Reply:
     decided = await service.decide(call.caller, command, call.digest)
     kind = type(decided.outcome)
     return Reply(STATUS[kind], decided.body, RETRY_AFTER.get(kind, ()))

@@ -16,7 +16,7 @@ from coordination.core.value import value
 from intramedial.http.principal import Principal
 from intramedial.http.problems import Problem
 
-Command = Acquire | Release | Withdraw
+AgentCommand = Acquire | Release | Withdraw
 """What a caller can ask the authority to do."""
 
 
@@ -28,7 +28,7 @@ class Decided:
     body: bytes
 
 
-async def decide(caller: Principal, command: Command, digest: str) -> Decided:
+async def decide(caller: Principal, command: AgentCommand, digest: str) -> Decided:
     """What the authority says to a command of `caller`, whose request's body has `digest`.
 
     Raises Problem: `actor_mismatch`, `rate_limited`, `authority_unavailable`.

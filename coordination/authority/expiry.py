@@ -1,4 +1,4 @@
-"""The alarm: when time alone next changes something, and which resources it has changed.
+"""Expiry: when time alone next changes something, and which resources it has changed.
 
 It decides nothing. It asks the authority to look at what has run out, in the order in which it did and a part
 at a time: however much runs out at once, nobody who asks meanwhile waits for more than one part.
@@ -29,7 +29,7 @@ def first_due(engine: Engine, now: int, limit: int = RESOURCES_AT_ONCE) -> Due:
     return Due([(workspace, name) for workspace, name, _ in rows], until)
 
 
-class Alarm:
+class Expiry:
     """Knows a lower bound of the next instant to look at. Times are in ms of the authority's clock."""
 
     def __init__(self, engine: Engine) -> None:

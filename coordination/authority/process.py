@@ -80,7 +80,7 @@ def check_files() -> None:
 
 
 def start(outage_after_ms: int | None = 5_000) -> Authority:
-    """Open the authority of this process, with its alarm, its housekeeper and the drain of its outbox.
+    """Open the authority of this process, with its housekeeper and the drain of its outbox.
     Idempotent.
 
     Raises StorageFault when the database cannot be had, or another process is the authority over it.

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Item(Protocol):
-    """What an inbox holds."""
+    """What the queue holds."""
 
     @property
     def workspace(self) -> str: ...
@@ -22,14 +22,14 @@ T = TypeVar("T", bound=Item)
 Element = TypeVar("Element")
 
 
-class Inbox(Generic[T]):
+class CommandQueue(Generic[T]):
     """Any thread puts, one thread takes. `limit`: how many may wait in all; `share`: how many of them may be
     of one workspace, so that one that floods the service keeps nobody else out."""
 
     def __init__(self, limit: int, share: int) -> None:
         self._limit = limit
         self._share = share
-        self._door = threading.Lock()
+        self._lock = threading.Lock()
         self._arrived: SimpleQueue[T | None] = SimpleQueue()
         self._lanes: OrderedDict[str, deque[T]] = OrderedDict()
         self._waiting: dict[str, int] = {}  # workspace -> items put and not taken yet
@@ -43,7 +43,7 @@ class Inbox(Generic[T]):
     def put(self, item: T) -> bool:
         """False: it is closed, or as many wait as may. What is put before `close` will be taken."""
         workspace = item.workspace
-        with self._door:
+        with self._lock:
             waiting = self._waiting.get(workspace, 0)
             if self.closed or self._count >= self._limit or waiting >= self._share:
                 return False
@@ -54,7 +54,7 @@ class Inbox(Generic[T]):
 
     def close(self) -> None:
         """Let nothing in any more, and make a `take` that blocks return."""
-        with self._door:
+        with self._lock:
             self.closed = True
         self.wake()
 
@@ -91,7 +91,7 @@ class Inbox(Generic[T]):
             self._lanes.setdefault(item.workspace, deque()).append(item)
 
     def _let_in(self, taken: list[T]) -> None:
-        with self._door:
+        with self._lock:
             self._count -= len(taken)
             for item in taken:
                 left = self._waiting[item.workspace] - 1

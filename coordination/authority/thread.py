@@ -1,7 +1,7 @@
-"""The authority: the one door to leases.
+"""The authority: all decisions on leases, one after the other.
 
 One thread takes all commands that have arrived, decides them in order in one transaction, and answers them
-together once that is durable. It is the alarm as well: between commands it looks at what has run out.
+together once that is durable. Between commands it ends what has run out.
 
 What a caller may rely on
 -------------------------
@@ -31,8 +31,8 @@ from coordination.wire import serialize
 
 from . import publisher
 from .batch import Batch
-from .expiry import Alarm, Due, first_due
-from .queue import Inbox, take
+from .expiry import Due, Expiry, first_due
+from .queue import CommandQueue, take
 from .replies import Answer, Ask, Owed, Pending, Unavailable, deliver, granted, refuse
 
 logger = logging.getLogger(__name__)
@@ -66,8 +66,8 @@ class Authority:
         self._publish = publish
         self._wanted = wanted
         self._recorded, self._storage_failed = recorded, failed
-        self._alarm = Alarm(store.engine)
-        self._inbox: Inbox[Pending] = Inbox(PENDING_LIMIT, PENDING_SHARE)
+        self._expiry = Expiry(store.engine)
+        self._queue: CommandQueue[Pending] = CommandQueue(PENDING_LIMIT, PENDING_SHARE)
         # Any thread adds to these at the right; only the authority's takes from them.
         self._owed: deque[Owed] = deque()
         self._drained: deque[tuple[list[str], Future[None]]] = deque()
@@ -82,14 +82,14 @@ class Authority:
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="authority", daemon=True)
 
-    # --- the door --------------------------------------------------------------------------------
+    # --- for other threads -----------------------------------------------------------------------
 
     async def ask(self, ask: Ask) -> Answer:
         """Decide one command. Raises Unavailable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
         item = Pending(ask, future, loop)
-        if not self._inbox.put(item):
+        if not self._queue.put(item):
             raise Unavailable("the authority is not taking commands now")
         try:
             return await future
@@ -121,7 +121,7 @@ class Authority:
             raise StorageFault(self._words)
 
     async def tick(self) -> None:
-        """Look now at what has run out, as the alarm would."""
+        """End now what has run out, without waiting for its time."""
         await asyncio.wrap_future(self.run(lambda store: self._look()))
 
     def clock_ahead_ms(self) -> int:
@@ -140,20 +140,20 @@ class Authority:
 
     def stop(self) -> None:
         """Answer what has arrived, then end. Idempotent."""
-        self._inbox.close()
+        self._queue.close()
         if self._thread.ident is None:
             self._store.engine.close()
             return
         self._thread.join(timeout=STOP_S)
         if self._thread.is_alive():
             logger.error("the storage of leases hangs: the authority ends without it")
-            refuse([*self._serving, *self._inbox.take(PENDING_LIMIT, 0)], "the authority has ended")
+            refuse([*self._serving, *self._queue.take(PENDING_LIMIT, 0)], "the authority has ended")
 
     # --- the thread ------------------------------------------------------------------------------
 
     def _run(self) -> None:
         try:
-            while not (self._inbox.closed and not self._inbox):
+            while not (self._queue.closed and not self._queue):
                 self._safely(self._turn)
             self._safely(self._last_turn)
         finally:
@@ -171,7 +171,7 @@ class Authority:
 
     def _turn(self) -> None:
         asked_before = bool(self._serving)  # and will ask again at once
-        items = self._serving = self._inbox.take(BATCH, self._patience_s())
+        items = self._serving = self._queue.take(BATCH, self._patience_s())
         self._do_jobs()
         due = self._due(beside=bool(items) or asked_before)
         pulse = clock.steady_ms() - self._good_at >= PULSE_MS
@@ -197,22 +197,22 @@ class Authority:
     def _patience_s(self) -> float:
         """How long the thread may sleep when nothing arrives."""
         steady = clock.steady_ms()
-        if self._inbox.closed or self._jobs:
+        if self._queue.closed or self._jobs:
             return 0
         if steady < self._pause_until:
             return (self._pause_until - steady) / 1000
         if self._owed or self._drained:
             return 0
         pulse = max(0, self._good_at + PULSE_MS - steady)
-        alarm = self._alarm.wait_ms(self._now())
-        return min(pulse, pulse if alarm is None else alarm) / 1000
+        expiry = self._expiry.wait_ms(self._now())
+        return min(pulse, pulse if expiry is None else expiry) / 1000
 
     def _due(self, beside: bool) -> Due:
         if self._pausing():
             return Due()
         began = clock.steady_ms()
         try:
-            return self._alarm.due(self._now(), beside)
+            return self._expiry.due(self._now(), beside)
         except StorageFault as fault:
             self._fault(fault, began)
             return Due()
@@ -233,7 +233,7 @@ class Authority:
 
     def _wake(self) -> None:
         """There is something to do besides commands."""
-        self._inbox.wake()
+        self._queue.wake()
         if self._ended:
             for _, done in (*take(self._jobs), *take(self._drained)):
                 if done.set_running_or_notify_cancel():
@@ -282,9 +282,9 @@ class Authority:
         self._storage_failed()
         self._failing, self._failed_at, self._words = True, clock.steady_ms(), str(fault)
         self._pause()
-        if self._inbox.closed or clock.steady_ms() - began >= SLOW_FAULT_MS:
+        if self._queue.closed or clock.steady_ms() - began >= SLOW_FAULT_MS:
             # Nobody shall wait for one slow failure after the other.
-            refuse(self._inbox.take(PENDING_LIMIT, 0), "the storage of leases did not answer")
+            refuse(self._queue.take(PENDING_LIMIT, 0), "the storage of leases did not answer")
 
     def _good(self, batch: Batch) -> None:
         if self._failing:
@@ -298,7 +298,7 @@ class Authority:
         for _, done in batch.drained:
             done.set_result(None)
         if batch.next_due is not None:
-            self._alarm.expect(batch.next_due)
+            self._expiry.expect(batch.next_due)
         for workspace, events in batch.events.items():
             if self._wanted(workspace):
                 self._publish(workspace, [serialize.event(event) for event in events])

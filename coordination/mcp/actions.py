@@ -89,7 +89,7 @@ def _ms_between(earlier: str, later: str) -> int:
     return round(passed.total_seconds() * 1000)
 
 
-async def _decide(call: Call, command: service.Command) -> Json:
+async def _decide(call: Call, command: service.AgentCommand) -> Json:
     call.caller.require_write()
     decided = await service.decide(call.caller, command, call.digest)
     body: Json = orjson.loads(decided.body)

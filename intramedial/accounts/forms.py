@@ -1,4 +1,4 @@
-"""The forms of the door: sign-up and log-in ask for the beta password, and look at nothing else before it."""
+"""The forms of sign-up and log-in. They check the beta password before they look at anything else."""
 
 from typing import Any
 

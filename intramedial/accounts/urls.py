@@ -1,4 +1,4 @@
-"""Addresses of the door and of an account. Of allauth's, those that are used, under names of ours.
+"""Addresses of sign-up, log-in and an account. Of allauth's, those that are used, under names of ours.
 
 What a mail's link proves goes in its query, which no log has.
 """

@@ -82,7 +82,7 @@ class Site(AdminSite):
         return super().admin_view(asked, cacheable)
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """By the same door as everybody, beta password and all. 403 for who is in and is not of the staff."""
+        """The log-in of everybody, with a beta password. 403 for a session that is not of the staff."""
         if request.user.is_authenticated and not self.has_permission(request):
             raise PermissionDenied
         index = reverse("admin:index", current_app=self.name)

@@ -95,7 +95,7 @@ async def test_stop_answers_what_has_arrived_and_nothing_after(door: Door) -> No
         tasks = [asyncio.ensure_future(door.acquire(f"did:{n}", f"lock:{n}")) for n in range(600)]
         await asyncio.sleep(0)
         stopping = asyncio.ensure_future(asyncio.to_thread(door.stop))
-        await until(lambda: door.authority._inbox.closed)
+        await until(lambda: door.authority._queue.closed)
         with pytest.raises(Unavailable):
             await door.acquire("did:late")
     assert [type(await task) for task in tasks] == [Granted] * 600

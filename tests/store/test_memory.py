@@ -101,7 +101,7 @@ async def test_nothing_grows_with_commands_or_workspaces(
     before = await work(0)
     assert await work(600) - before < 50
     inside = door.authority
-    kept = [inside._inbox._lanes, inside._inbox._waiting, inside._owed, inside._jobs, inside._drained]
+    kept = [inside._queue._lanes, inside._queue._waiting, inside._owed, inside._jobs, inside._drained]
     assert [len(one) for one in kept] == [0] * 5
     door.stop()
 

@@ -1,4 +1,4 @@
-"""The door: from a request to the Principal that made it.
+"""From a request to the Principal that made it.
 
 Two ways in: an API key (``Authorization: Bearer imk_…``) or a signature (RFC 9421). Quota and nonce are spent
 here, before anything is decided, in a transaction of their own.
@@ -35,7 +35,7 @@ ON_POSTGRESQL = 4
 """Writers of nonces and quotas. SQLite has one writer at a time: several would only wait for one another."""
 
 
-class Door:
+class Authenticator:
     """Authenticates requests; ``clock`` gives seconds since the Unix epoch."""
 
     def __init__(self, clock: Callable[[], float] = time.time):
@@ -110,15 +110,15 @@ def _writer_count() -> int:
     return ON_POSTGRESQL if vendor == "postgresql" else 1
 
 
-_door: Door | None = None
+_authenticator: Authenticator | None = None
 
 
-def door() -> Door:
-    """The door of this process."""
-    global _door
-    if _door is None:
-        _door = Door()
-    return _door
+def _of_this_process() -> Authenticator:
+    """The authenticator of this process."""
+    global _authenticator
+    if _authenticator is None:
+        _authenticator = Authenticator()
+    return _authenticator
 
 
 async def authenticate(parts: RequestParts, *, spend: bool = True) -> Principal:
@@ -128,25 +128,25 @@ async def authenticate(parts: RequestParts, *, spend: bool = True) -> Principal:
     ``unauthenticated``, ``bad_signature``, ``replayed``, ``trial_expired`` (401), ``trial_exhausted`` (429),
     ``authority_unavailable`` (503).
     """
-    return await door().authenticate(parts, spend=spend)
+    return await _of_this_process().authenticate(parts, spend=spend)
 
 
 async def proven_key(parts: RequestParts) -> SignedBy:
     """Whose key signed the request, known to us or not; uses up its nonce. Raises as :func:`authenticate`."""
-    return await door().proven_key(parts)
+    return await _of_this_process().proven_key(parts)
 
 
 def start() -> None:
     """At the start of the process: sweep what others have left behind."""
-    door().start()
+    _of_this_process().start()
 
 
 def stop() -> None:
     """At the end of the process: write what is pending, close the connections."""
-    global _door
-    if _door is not None:
-        _door.close()
-        _door = None
+    global _authenticator
+    if _authenticator is not None:
+        _authenticator.close()
+        _authenticator = None
 
 
 async def _uncounted(parts: RequestParts) -> Principal:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from coordination.authority.queue import Inbox
+from coordination.authority.queue import CommandQueue
 
 
 @dataclass(frozen=True)
@@ -14,8 +14,8 @@ class Item:
     number: int = 0
 
 
-def inbox(limit: int = 1_000, share: int = 1_000) -> Inbox[Item]:
-    return Inbox(limit, share)
+def inbox(limit: int = 1_000, share: int = 1_000) -> CommandQueue[Item]:
+    return CommandQueue(limit, share)
 
 
 def test_turns_are_taken_between_workspaces() -> None:
