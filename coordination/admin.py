@@ -1,7 +1,7 @@
 """The authority's tables in the admin: to look at. Only the authority writes them, so nothing here does.
 
-A lease can be ended by force, which asks the authority; see `revoke.py`. Lease ids are their holders' own,
-and are not shown.
+A lease can be revoked, which asks the authority; see `api/revoke.py`. Lease ids are their holders' own, and
+are not shown.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from coordination import models
-from coordination.api.revoke import ForceForm, NotForced, force_release, held
+from coordination.api.revoke import NotRevoked, RevokeForm, held, revoke
 from intramedial.templatetags.dids import brief
 from intramedial.web.admin_search import IndexedAdmin, Way
 from intramedial.web.admin_site import RecordAdmin
@@ -141,13 +141,13 @@ class LeaseAdmin(IndexedAdmin):
             if lease is None:
                 self.message_user(request, "Esa concesión ya había terminado.", messages.WARNING)
                 return back
-            form = ForceForm(request.POST or None, resource=resource, initial={"token": lease.token})
+            form = RevokeForm(request.POST or None, resource=resource, initial={"token": lease.token})
             if request.method == "POST" and form.is_valid():
                 asked = form.cleaned_data
-                force_release(request, workspace, resource, agent, asked["token"], asked["reason"])
+                revoke(request, workspace, resource, agent, asked["token"], asked["reason"])
                 self.message_user(request, f"La concesión de {resource} ha terminado.", messages.SUCCESS)
                 return back
-        except NotForced as fault:
+        except NotRevoked as fault:
             self.message_user(request, str(fault), messages.ERROR)
             return back
         context = {

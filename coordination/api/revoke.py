@@ -1,4 +1,4 @@
-"""Ending an agent's lease before its time: an owner from the board, an operator from the admin.
+"""Revoking a lease, which ends it before its time: an owner from the board, an operator from the admin.
 
 It goes through the authority like every decision. The resource is free for the next in line, the agent's
 trust does not move, and the ledger has a receipt of it, `coordination.give_back`. Who did it and why stands
@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from coordination.authority import process as authority
 from coordination.authority.process import Ask, StorageFault
-from coordination.core.messages import GiveBack, Withdrawn
+from coordination.core.messages import Ended, Revoke
 from coordination.core.model import Lease
 from coordination.read import current
 from intramedial.audit import record
@@ -25,11 +25,11 @@ from intramedial.audit import record
 LONGEST_REASON = 300
 
 
-class NotForced(Exception):
+class NotRevoked(Exception):
     """The lease was not ended, or nobody knows; says which in words for whoever asked."""
 
 
-class ForceForm(forms.Form):
+class RevokeForm(forms.Form):
     """What is asked before a lease is ended: the resource's name, typed, and why.
 
     `token` is that of the lease that was looked at, so that a form sent late or twice ends no other.
@@ -65,12 +65,10 @@ class ForceForm(forms.Form):
         return reason
 
 
-def force_release(
-    request: HttpRequest, workspace: str, resource: str, agent: str, token: int, reason: str
-) -> None:
+def revoke(request: HttpRequest, workspace: str, resource: str, agent: str, token: int, reason: str) -> None:
     """End the lease of `agent` on `resource`, the one with that fencing token; whoever asks may do so.
 
-    Called in a view that is not asynchronous. Raises NotForced, with words to show. It is noted before it is
+    Called in a view that is not asynchronous. Raises NotRevoked, with words to show. It is noted before it is
     done, and once more if nothing came of it: the authority's tables are in another transaction, and an act
     without its entry is worse than an entry without its act.
     """
@@ -78,32 +76,32 @@ def force_release(
     if lease is None or lease.token != token:
         raise _gone()
     said: dict[str, Any] = {"agent": agent, "token": token, "reason": reason}
-    record.act(request, "lease.forced", workspace=workspace, target=resource, **said)
+    record.act(request, "lease.revoked", workspace=workspace, target=resource, **said)
     try:
-        ended = _end(workspace, GiveBack(resource, lease.lease_id))
+        ended = _end(workspace, Revoke(resource, lease.lease_id))
     except (authority.Unavailable, StorageFault) as fault:
-        record.act(request, "lease.force_unanswered", workspace=workspace, target=resource, **said)
-        raise NotForced(
+        record.act(request, "lease.revoke_unanswered", workspace=workspace, target=resource, **said)
+        raise NotRevoked(
             gettext("La autoridad no contesta y no se sabe si la concesión ha terminado. Míralo de nuevo.")
         ) from fault
     if not ended:
-        record.act(request, "lease.force_missed", workspace=workspace, target=resource, **said)
+        record.act(request, "lease.revoke_missed", workspace=workspace, target=resource, **said)
         raise _gone()
 
 
 def held(workspace: str, resource: str, agent: str) -> Lease | None:
-    """The lease of an agent on a resource, now. Raises NotForced when it cannot be read."""
+    """The lease of an agent on a resource, now. Raises NotRevoked when it cannot be read."""
     try:
         return async_to_sync(current.lease)(workspace, resource, agent)
     except StorageFault as fault:
-        raise NotForced(gettext("La autoridad no contesta. Inténtalo otra vez.")) from fault
+        raise NotRevoked(gettext("La autoridad no contesta. Inténtalo otra vez.")) from fault
 
 
 @async_to_sync
-async def _end(workspace: str, command: GiveBack) -> bool:
+async def _end(workspace: str, command: Revoke) -> bool:
     answer = await authority.get().ask(Ask(workspace, command, "operator", ""))
-    return isinstance(answer.outcome, Withdrawn) and answer.outcome.withdrawn
+    return isinstance(answer.outcome, Ended) and answer.outcome.ended
 
 
-def _gone() -> NotForced:
-    return NotForced(gettext("Esa concesión ya había terminado: no se ha tocado nada."))
+def _gone() -> NotRevoked:
+    return NotRevoked(gettext("Esa concesión ya había terminado: no se ha tocado nada."))

@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 import orjson
 
 from coordination.core.decide import decide
-from coordination.core.messages import Acquire, Deadlock, Event, GiveBack, Granted, Kind, Outcome, Released
+from coordination.core.messages import (
+    Acquire,
+    Deadlock,
+    Event,
+    Granted,
+    Kind,
+    Outcome,
+    Released,
+    ReturnUndelivered,
+    Revoke,
+)
 from coordination.storage.backlog import Backlog
 from coordination.storage.clock import Clock, steady_ms
 from coordination.storage.engines.base import Key
@@ -22,6 +32,7 @@ from .replies import Answer, Ask, Owed, Pending, passing
 
 logger = logging.getLogger(__name__)
 
+ENDS = (Revoke, ReturnUndelivered)
 RECORDED = (Granted, Released, Deadlock)  # what the ledger gets; other refusals change nothing
 
 
@@ -57,7 +68,7 @@ class Batch:
             for workspace, world in transaction.worlds.items():
                 for event in world.events:
                     self._record_end(transaction, workspace, event)
-            self._give_back(transaction)
+            self._return_undelivered(transaction)
             for item in self.items:
                 self.answers.append(self._decide(store, transaction, item.ask))
             for receipt_ids, _ in self.drained:
@@ -82,7 +93,7 @@ class Batch:
         """What is asked for, for the log."""
         asks = (f"{type(item.ask.command).__name__} in {item.workspace}" for item in self.items)
         due = (f"what ran out in {workspace}" for workspace in dict(self.due))
-        return ", ".join([*due, *(f"give back in {owed.workspace}" for owed in self.owed), *asks])
+        return ", ".join([*due, *(f"return undelivered in {owed.workspace}" for owed in self.owed), *asks])
 
     def _needs(self) -> dict[str, Needs]:
         needs: dict[str, Needs] = {}
@@ -92,7 +103,7 @@ class Batch:
             command = item.ask.command
             need = needs.setdefault(item.workspace, Needs())
             need.resources.add(command.resource)
-            if not isinstance(command, GiveBack):
+            if not isinstance(command, ENDS):
                 need.agents.add(command.agent)
             if isinstance(command, Acquire):
                 need.asking.setdefault(command.resource, set()).add(command.agent)
@@ -102,13 +113,13 @@ class Batch:
                 need.resources.add(name)
         return needs
 
-    def _give_back(self, transaction: Transaction) -> None:
+    def _return_undelivered(self, transaction: Transaction) -> None:
         for owed in self.owed:
             if not owed.asked_again(self.items):  # else it is renewed
-                untold = GiveBack(owed.resource, owed.lease_id, owed.expires_at)
-                self._end(transaction, owed.workspace, untold)
+                command = ReturnUndelivered(owed.resource, owed.lease_id, owed.expires_at)
+                self._end(transaction, owed.workspace, command)
 
-    def _end(self, transaction: Transaction, workspace: str, command: GiveBack) -> Outcome:
+    def _end(self, transaction: Transaction, workspace: str, command: Revoke | ReturnUndelivered) -> Outcome:
         world = transaction.worlds[workspace]
         seen = len(world.events)
         outcome = decide(world, command, transaction.now)
@@ -118,7 +129,7 @@ class Batch:
 
     def _decide(self, store: Store, transaction: Transaction, ask: Ask) -> Answer:
         command = ask.command
-        if isinstance(command, GiveBack):
+        if isinstance(command, ENDS):
             outcome = self._end(transaction, ask.workspace, command)
             return Answer(outcome, orjson.dumps(serialize.body(command.resource, outcome, store.rules)))
         world = transaction.worlds[ask.workspace]
@@ -151,7 +162,7 @@ class Batch:
         return not outcome.renewed or outcome.lease.lease_id in {owed.lease_id for owed in self.owed}
 
     def _record_end(self, transaction: Transaction, workspace: str, event: Event) -> None:
-        """Record a lease that ended with nobody asking: it ran out, or was given back."""
+        """Record a lease that ended without its agent: it ran out, was revoked or returned undelivered."""
         if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED) or event.agent in passing:
             return
         expired = event.kind is Kind.EXPIRED
@@ -162,7 +173,7 @@ class Batch:
             sub=event.agent,
             auth=None,
             workspace=workspace,
-            event="coordination.expire" if expired else "coordination.give_back",
+            event="coordination.expire" if expired else serialize.ENDED_EARLY,
             outcome="expired" if expired else "released",
             resource=event.resource,
             digest=None,

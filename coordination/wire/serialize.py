@@ -13,6 +13,7 @@ from coordination.core.messages import (
     Acquire,
     Command,
     Deadlock,
+    Ended,
     Event,
     Granted,
     Held,
@@ -28,6 +29,10 @@ from coordination.core.model import Lease, Resource, Rules, Wait
 from coordination.core.picture import DeadlockPair
 
 Json = dict[str, Any]
+
+ENDED_EARLY = "coordination.give_back"
+"""The claim `event` of the receipt for a lease that was revoked or returned undelivered. Receipts are kept
+for good, so the name stays."""
 
 
 @lru_cache(maxsize=4096)
@@ -74,6 +79,8 @@ def body(resource: str, outcome: Outcome, rules: Rules) -> Json:
             return refused if outcome.holder is None else {**refused, "holder": outcome.holder}
         case Withdrawn():
             return {"ok": True, "withdrawn": outcome.withdrawn}
+        case Ended():
+            return {"ok": True, "ended": outcome.ended}
         case LimitReached():
             return {"ok": False, "reason": "rate_limited", "limit": outcome.limit}
 

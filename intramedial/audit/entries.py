@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from intramedial.audit.models import Entry
+from intramedial.audit.words import FORMER
 
 AT_ONCE = 1_000
 ACCOUNT = "account "
@@ -74,7 +75,7 @@ def purge(days: int) -> int:
 def _entries(asked: Asked) -> QuerySet[Entry]:
     found = Entry.objects.filter(workspace=asked.workspace)
     if asked.action:
-        found = found.filter(action=asked.action)
+        found = found.filter(action__in=[asked.action, FORMER.get(asked.action, asked.action)])
     if asked.actor is not None:
         found = found.filter(actor=asked.actor)
     if asked.since:

@@ -7,7 +7,7 @@ import pytest
 
 from coordination.authority import process as authority
 from coordination.authority.process import Ask
-from coordination.core.messages import GiveBack
+from coordination.core.messages import Revoke
 from coordination.models import OutboxRow
 from intramedial.receipts.contents import resource_of
 from tests.api.client import did
@@ -77,7 +77,7 @@ async def test_a_lease_that_ends_without_a_request_is_named_too(
     if ending == "expired":
         await time_.advance(30_000)
     else:
-        command = GiveBack("doc:a", lease["leaseId"])
+        command = Revoke("doc:a", lease["leaseId"])
         await authority.get().ask(Ask(workspace.public_id, command, "operator", ""))
     claims = next(one for one in await outbox(db, workspace) if "auth" not in one)
     assert (claims["outcome"], claims["resource"]) == (ending, "doc:a")

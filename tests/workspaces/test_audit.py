@@ -73,6 +73,14 @@ def test_it_is_filtered(owner, at, workspace):
         assert "".join(targets(owner.get(at("auditoria/"), asked))) == found, asked
 
 
+def test_a_former_name_of_an_act_is_shown_and_found_as_todays(owner, at, workspace):
+    note(workspace, target="old", action="lease.forced")
+    note(workspace, target="new", action="lease.revoked", at=NOW + timedelta(days=1))
+    answer = owner.get(at("auditoria/"), {"action": "lease.revoked"})
+    assert targets(answer) == ["new", "old"]
+    assert len({str(row["words"]) for row in answer.context["rows"]}) == 1
+
+
 def test_an_empty_page_says_why(owner, at, workspace):
     assert "No hay nada anotado todavía." in owner.get(at("auditoria/")).content.decode()
     note(workspace)

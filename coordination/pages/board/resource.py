@@ -16,11 +16,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from coordination.api.revoke import ForceForm, NotForced, force_release
+from coordination.api.revoke import NotRevoked, RevokeForm, revoke
 from coordination.core.names import normal_name
 from coordination.pages.board import pictures
 from coordination.pages.texts import board as texts
 from coordination.read.current import StorageFault
+from coordination.wire import serialize
 from intramedial.identity.did import check_did
 from intramedial.ledger import entries as ledger
 from intramedial.receipts.contents import resource_of
@@ -51,13 +52,13 @@ def _force(request: HttpRequest, membership: Membership, name: str) -> HttpRespo
         agent = check_did(request.POST.get("agent", ""))
     except ValueError:
         raise Http404("no such agent") from None
-    form = ForceForm(request.POST, resource=name)
+    form = RevokeForm(request.POST, resource=name)
     if not form.is_valid():
         return _shown(request, membership, name, {agent: form})
     said = form.cleaned_data
     try:
-        force_release(request, workspace, name, agent, said["token"], said["reason"])
-    except NotForced as words:
+        revoke(request, workspace, name, agent, said["token"], said["reason"])
+    except NotRevoked as words:
         messages.error(request, str(words))
     else:
         messages.success(request, _("Concesión terminada. Se ofrece al siguiente de la cola, si lo hay."))
@@ -65,7 +66,7 @@ def _force(request: HttpRequest, membership: Membership, name: str) -> HttpRespo
 
 
 def _shown(
-    request: HttpRequest, membership: Membership, name: str, sent: dict[str, ForceForm] | None = None
+    request: HttpRequest, membership: Membership, name: str, sent: dict[str, RevokeForm] | None = None
 ) -> HttpResponse:
     workspace = membership.workspace.public_id
     given: Json = {**access.context(membership), "resource": name, "away": False, "ledger_away": False}
@@ -89,10 +90,10 @@ def _shown(
     return render(request, "board/resource.html", given, status=422 if sent else 200)
 
 
-def _form(name: str, number: int, held: Json, sent: dict[str, ForceForm]) -> ForceForm:
+def _form(name: str, number: int, held: Json, sent: dict[str, RevokeForm]) -> RevokeForm:
     if (form := sent.get(held["holder"])) is not None:
         return form
-    return ForceForm(resource=name, initial={"token": held["fencingToken"]}, auto_id=f"force-{number}-%s")
+    return RevokeForm(resource=name, initial={"token": held["fencingToken"]}, auto_id=f"revoke-{number}-%s")
 
 
 def _line(entry: ledger.Recorded) -> Json:
@@ -108,7 +109,7 @@ def _line(entry: ledger.Recorded) -> Json:
 
 def _words(claims: Json) -> Any:
     """What a receipt says, in a word. A lease that an operator ended was not given back by its agent."""
-    outcome = "forced" if claims.get("event") == "coordination.give_back" else str(claims.get("outcome"))
+    outcome = "revoked" if claims.get("event") == serialize.ENDED_EARLY else str(claims.get("outcome"))
     return texts.OUTCOMES.get(outcome, outcome)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from coordination.pages.records import query_values
+from coordination.wire import serialize
 from intramedial.receipts.contents import resource_of
 
 OUTCOMES: dict[str, Any] = {
@@ -16,7 +17,7 @@ OUTCOMES: dict[str, Any] = {
     "expired": _("caducado"),
     "deadlock": _("interbloqueo"),
 }
-GIVEN_BACK = _("terminado por la autoridad")
+ENDED_EARLY = _("terminado por la autoridad")
 AUTH: dict[str, Any] = {
     "workspace_key": _("clave del espacio"),
     "agent_key": _("clave del agente"),
@@ -31,7 +32,7 @@ Json = dict[str, Any]
 def line(receipt_id: str, claims: Json, index: int | None = None) -> Json:
     """A receipt in a line; `index` is its place in the ledger, None while it waits."""
     outcome = str(claims.get("outcome", ""))
-    words = GIVEN_BACK if claims.get("event") == "coordination.give_back" else OUTCOMES.get(outcome, outcome)
+    words = ENDED_EARLY if claims.get("event") == serialize.ENDED_EARLY else OUTCOMES.get(outcome, outcome)
     return {
         "id": receipt_id,
         "at": query_values.epoch(claims.get("iat")),

@@ -101,7 +101,7 @@ OUTCOMES: Texts = {
     "renewed": _("Renovado"),
     "released": _("Devuelto"),
     "expired": _("Caducado"),
-    "forced": _("Terminado por la autoridad"),
+    "revoked": _("Terminado por la autoridad"),
     "deadlock": _("Rechazado, interbloqueo"),
 }
 

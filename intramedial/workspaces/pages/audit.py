@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from intramedial.audit import entries as log
 from intramedial.audit import export
 from intramedial.audit.models import Entry
-from intramedial.audit.words import ACTIONS
+from intramedial.audit.words import ACTIONS, words_of
 from intramedial.web import amounts
 from intramedial.workspaces import access
 from intramedial.workspaces.access import Role
@@ -111,7 +111,7 @@ def _rows(entries: list[Entry]) -> list[dict[str, Any]]:
     return [
         {
             "entry": entry,
-            "words": ACTIONS.get(entry.action, entry.action),
+            "words": words_of(entry.action),
             "who": _who(entry.actor, known),
             "target": _target(entry.target, known),
             "detail": {

@@ -3,7 +3,7 @@
 import pytest
 from django.test import RequestFactory
 
-from coordination.api.revoke import ForceForm, NotForced, force_release, held
+from coordination.api.revoke import NotRevoked, RevokeForm, held, revoke
 from coordination.authority import process as authority
 from coordination.core.messages import Granted, NotReleased
 from coordination.models import AgentRow
@@ -30,13 +30,13 @@ def entries(workspace: str) -> list[tuple[str, dict]]:
 def test_it_ends_the_lease_moves_no_trust_and_lets_the_next_in(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
     conduct.acquire(BEA)
-    force_release(request_, conduct.workspace, "lock:a", ANA, token, "se colgó")
+    revoke(request_, conduct.workspace, "lock:a", ANA, token, "se colgó")
     assert held(conduct.workspace, "lock:a", ANA) is None
     assert AgentRow.objects.get(workspace=conduct.workspace, did=ANA).score == 500
     assert isinstance(conduct.release(ANA), NotReleased)
     assert conduct.acquire(BEA).lease.token > token
     [(action, detail)] = entries(conduct.workspace)
-    assert action == "lease.forced"
+    assert action == "lease.revoked"
     assert detail == {"agent": ANA, "token": token, "reason": "se colgó"}
     assert Entry.objects.get(workspace=conduct.workspace).actor == request_.user.pk
 
@@ -45,7 +45,7 @@ def test_a_renewed_lease_is_the_same_lease(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
     conduct.passes(1_000)
     conduct.acquire(ANA)
-    force_release(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
+    revoke(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
     assert held(conduct.workspace, "lock:a", ANA) is None
 
 
@@ -53,25 +53,25 @@ def test_a_later_lease_is_another_one(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
     conduct.release(ANA)
     conduct.acquire(ANA)
-    with pytest.raises(NotForced):
-        force_release(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
+    with pytest.raises(NotRevoked):
+        revoke(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
     assert held(conduct.workspace, "lock:a", ANA) is not None
     assert entries(conduct.workspace) == []
 
 
 def test_twice_does_it_once(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
-    force_release(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
-    with pytest.raises(NotForced):
-        force_release(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
+    revoke(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
+    with pytest.raises(NotRevoked):
+        revoke(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
     assert len(entries(conduct.workspace)) == 1
 
 
 def test_one_that_has_run_out_is_not_held(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
     conduct.passes(30_000)
-    with pytest.raises(NotForced):
-        force_release(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
+    with pytest.raises(NotRevoked):
+        revoke(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
 
 
 def test_one_that_ends_meanwhile_is_said_to_have_ended(conduct: Conduct, request_, monkeypatch):
@@ -79,9 +79,9 @@ def test_one_that_ends_meanwhile_is_said_to_have_ended(conduct: Conduct, request
     assert isinstance(granted, Granted)
     monkeypatch.setattr("coordination.api.revoke.held", lambda *what: granted.lease)
     conduct.release(ANA)
-    with pytest.raises(NotForced):
-        force_release(request_, conduct.workspace, "lock:a", ANA, granted.lease.token, "motivo")
-    assert [action for action, _ in entries(conduct.workspace)] == ["lease.forced", "lease.force_missed"]
+    with pytest.raises(NotRevoked):
+        revoke(request_, conduct.workspace, "lock:a", ANA, granted.lease.token, "motivo")
+    assert [action for action, _ in entries(conduct.workspace)] == ["lease.revoked", "lease.revoke_missed"]
 
 
 def test_an_authority_that_does_not_answer_is_noted(conduct: Conduct, request_, monkeypatch):
@@ -92,9 +92,12 @@ def test_an_authority_that_does_not_answer_is_noted(conduct: Conduct, request_, 
         raise authority.Unavailable("planted")
 
     monkeypatch.setattr(authority.Authority, "ask", silent)
-    with pytest.raises(NotForced):
-        force_release(request_, conduct.workspace, "lock:a", ANA, granted.lease.token, "motivo")
-    assert [action for action, _ in entries(conduct.workspace)] == ["lease.forced", "lease.force_unanswered"]
+    with pytest.raises(NotRevoked):
+        revoke(request_, conduct.workspace, "lock:a", ANA, granted.lease.token, "motivo")
+    assert [action for action, _ in entries(conduct.workspace)] == [
+        "lease.revoked",
+        "lease.revoke_unanswered",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_an_authority_that_does_not_answer_is_noted(conduct: Conduct, request_, 
 )
 def test_what_the_form_refuses(field, value):
     given = {"name": "lock:a", "reason": "se colgó", "token": "1"}
-    assert ForceForm(given, resource="lock:a").is_valid()
-    form = ForceForm(given | {field: value}, resource="lock:a")
+    assert RevokeForm(given, resource="lock:a").is_valid()
+    form = RevokeForm(given | {field: value}, resource="lock:a")
     assert not form.is_valid()
     assert list(form.errors) == [field]
