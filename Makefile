@@ -24,10 +24,11 @@ test: environment ## the whole suite, on PostgreSQL and on SQLite
 	$(PYTHON_OF_VENV) -m pytest $(SIDE_BY_SIDE) --database=postgresql $(ON_POSTGRESQL)
 	$(PYTHON_OF_VENV) -m pytest $(SIDE_BY_SIDE)
 
-check: environment ## style and types
+check: environment ## style, types and import rules
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	$(PYTHON_OF_VENV) -m mypy
+	.venv/bin/lint-imports --no-cache
 
 bench: environment ## the benchmarks, against the peers that are installed
 	$(PYTHON_OF_VENV) -m tests.bench

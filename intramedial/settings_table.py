@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import ImproperlyConfigured
 
-from intramedial import parsers
+from intramedial import settings_parsers as parsers
 
 
 class BadSetting(ImproperlyConfigured):

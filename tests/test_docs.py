@@ -62,7 +62,7 @@ def test_a_linked_file_exists(target):
 
 
 def test_the_map_names_what_exists():
-    (block,) = code_blocks(section("How it is built"), "")
+    block, _path = code_blocks(section("How it is built"), "")
     folder, missing = "", []
     for line in block.splitlines():
         names = re.match(r" *((?:[\w.]+/? ?)+)  ", line)[1].split()
@@ -73,6 +73,13 @@ def test_the_map_names_what_exists():
             if not path.exists():
                 missing.append(str(path))
     assert missing == []
+
+
+def test_the_path_of_a_request_names_what_exists():
+    _map, path = code_blocks(section("How it is built"), "")
+    names = [line.split()[0] for line in path.splitlines()]
+    assert len(set(names)) == len(names) <= 30
+    assert [name for name in names if not (ROOT / name).is_file()] == []
 
 
 def samples(block: str) -> list[tuple[str, str]]:

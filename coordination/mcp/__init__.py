@@ -4,7 +4,7 @@
 `actions` does it, `words` says in short what came of it.
 """
 
-from coordination.mcp.entry import PATHS, application
 from coordination.mcp.protocol import NotStarted, sessions
+from coordination.mcp.transport import PATHS, application
 
 __all__ = ["PATHS", "NotStarted", "application", "sessions"]

@@ -25,10 +25,10 @@ from mcp.types import (
 )
 
 from coordination.mcp import arguments, prose, tools, words
-from intramedial import logs
-from intramedial.calls import Call
-from intramedial.problems import Problem, problem_body
-from intramedial.serving import unforeseen
+from intramedial.http import logs
+from intramedial.http.calls import Call
+from intramedial.http.problems import Problem, problem_body
+from intramedial.http.serving import unforeseen
 
 CALL = "intramedial.call"
 """Where in an ASGI scope the entry leaves the authenticated `Call`."""

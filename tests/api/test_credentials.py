@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from intramedial.identity import auth
 from intramedial.workspaces import keys, provision
+from intramedial.workspaces.authentication import callers as auth
 from intramedial.workspaces.models import ApiKey, RegisteredAgent, Workspace
 from tests.api.client import AGENTS, LEASE, RELEASE, TRIAL, WAIT, Caller, did, reason
 from tests.signing import Agent
