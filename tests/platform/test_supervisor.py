@@ -21,7 +21,7 @@ from tests.server import ROOT
 DEADLINE_S = 30.0
 DRIVER = """
 import json, logging, socket, sys
-from intramedial import supervisor
+from intramedial.process import supervisor
 directory, constants = sys.argv[1], json.loads(sys.argv[2])
 for name, value in constants.items():
     setattr(supervisor, name, value)
