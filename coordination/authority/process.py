@@ -1,6 +1,6 @@
 """This process's authority: opened and closed with the process, one for all who ask.
 
-What it is and promises is told in `thread.py`.
+`thread.py` says what it is and promises.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ def ask_whether_used(used: Callable[[], bool]) -> None:
 
 def check_files() -> None:
     """Look at the embedded database's files before any program opens them; see
-    `engines.sqlite_files.prepare`. Raises StorageFault, with words, when they are missing and should not be.
+    `engines.sqlite.files.prepare`. Raises StorageFault, with words, when they are missing and should not be.
     """
     prepare_files(_used)
 
@@ -134,7 +134,7 @@ def ledger_fault() -> str:
 
 
 def dropped() -> int:
-    """Entries that the ledger lacks for good since this process began: see `backlog.py`."""
+    """Entries that the ledger lacks for good since this process began: see `storage/backlog.py`."""
     return _backlog.dropped
 
 

@@ -5,7 +5,7 @@ Theory of operation
 
 The authority calls `publish` after a commit, from its own thread. That only puts events into a bounded box;
 a task on the server's event loop empties the box, at once and then every `INTERVAL_S`, into one message on
-the channel layer. Every process listens to the same group (`rooms.py`) and passes on what its sockets
+the channel layer. Every process listens to the same group (`live/hub.py`) and passes on what its sockets
 watch. One group for all and not one a workspace: a process then sends at most twenty messages a second,
 however many workspaces are busy, and a listener subscribes once, at its start, so that a board that opens
 can miss nothing.

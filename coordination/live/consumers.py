@@ -1,4 +1,4 @@
-"""Live sockets: who may watch is let in. They relay and never decide; see `live/consumer.py` for how."""
+"""Live sockets: who may watch is let in. They relay and never decide; see `base_consumer.py` for how."""
 
 import asyncio
 

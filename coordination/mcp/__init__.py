@@ -1,6 +1,6 @@
 """The same actions over MCP (Streamable HTTP), for agents that speak it.
 
-`entry` lets requests in, `protocol` has the official SDK answer them, `tools` says what there is to call,
+`transport` lets requests in, `protocol` has the official SDK answer them, `tools` says what there is to call,
 `actions` does it, `words` says in short what came of it.
 """
 

@@ -26,7 +26,7 @@ WHOLE = 10_000
 Json = dict[str, Any]
 T = TypeVar("T")
 
-_executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="queries")
+_executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reads")
 _store: Store | None = None
 
 

@@ -55,7 +55,7 @@ def embedded_file() -> Path | None:
 
 
 def prepare_files(used: Callable[[], bool]) -> list[Path]:
-    """See `engines.sqlite_files.prepare`; nothing is to be done on PostgreSQL."""
+    """See `engines.sqlite.files.prepare`; nothing is to be done on PostgreSQL."""
     path = embedded_file()
     return [] if path is None else prepare(path, used)
 

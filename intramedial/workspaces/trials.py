@@ -1,6 +1,6 @@
 """Trials: a visitor's key, its workspace, its further agents. Blocking; the API calls it in a thread.
 
-Counting the calls is not here but where callers are told apart, in `authentication/signers.py`.
+The calls are counted where callers are identified, in `authentication/signers.py`.
 """
 
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ def repeated_ms(action: Callable[[], object]) -> float:
 
 
 def snapshot(workspace: str) -> float:
-    """ms of `queries.snapshot`."""
+    """ms of `current.snapshot`."""
     from coordination.read import current
     from coordination.storage import clock
 

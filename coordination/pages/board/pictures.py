@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 def picture(workspace: str, resource: str | None = None, limit: int = current.PAGE) -> Json:
-    """As `queries.picture`, from a view that is not asynchronous; besides, `until` of each holder and `began`
+    """As `current.picture`, from a view that is not asynchronous; besides, `until` of each holder and `began`
     of each wait. Raises StorageFault."""
     said = async_to_sync(current.picture)(workspace, resource, limit)
     holders = [{**held, "until": datetime.fromisoformat(held["expiresAt"])} for held in said["holders"]]

@@ -15,8 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from coordination.pages.records import query_values, receipt_words
-from coordination.read import current as queries
-from coordination.read import history
+from coordination.read import current, history
 from coordination.read.current import StorageFault
 from intramedial.ledger import entries
 from intramedial.receipts import receipt as receipt_maker
@@ -138,7 +137,7 @@ def _is_held(workspace: str, claims: Json) -> bool:
     lease_id = receipt_words.lease_id(claims)
     if lease_id is None:
         return False
-    lease = async_to_sync(queries.lease)(workspace, resource_of(claims), str(claims.get("sub")))
+    lease = async_to_sync(current.lease)(workspace, resource_of(claims), str(claims.get("sub")))
     return lease is not None and lease.lease_id == lease_id
 
 
@@ -166,9 +165,9 @@ def _wanted(wishes: dict[str, str]) -> Any:
 
 def _keys() -> list[Json]:
     """The published keys, newest first: their state is `ahead`, `signs` or `retired`."""
-    current = signing.current()
+    in_use = signing.current()
     found, state = [], "ahead"
     for signer in reversed(signing.ring().signers()):
-        state = "signs" if signer.kid == current.kid else "retired" if state != "ahead" else "ahead"
+        state = "signs" if signer.kid == in_use.kid else "retired" if state != "ahead" else "ahead"
         found.append({"kid": signer.kid, "since": query_values.epoch(signer.signs_from), "state": state})
     return found

@@ -48,7 +48,7 @@ class Mark:
     `highest`: the highest fencing token ever given, over all resources. `pulse`: the pulse last committed, in
     ms. `witness`: (workspace, resource, token) of the last grant. `clean`: the server stopped cleanly and
     left an empty write-ahead log. `checkpoint`: one is under way. `main`: [inode, mtime in ns, size] of the
-    SQLite file; `base`: its contents without the log, see `sqlite_files.contents`; `wal`: the inode of its
+    SQLite file; `base`: its contents without the log, see `sqlite.files.contents`; `wal`: the inode of its
     write-ahead log. The rest is about the mark's own file: `at`, in ns of the wall clock, is when it was
     written, in which `boot` of the machine.
     """

@@ -31,7 +31,7 @@ class PostgresConnection:
 
     def __init__(self, conninfo: Mapping[str, Any]) -> None:
         """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password … The
-        settings of a session are the engine's own; see `postgres_session`."""
+        settings of a session are the engine's own; see `session.py`."""
         self._conninfo = dict(conninfo)
         self._open: Session | None = None
         self._within = False  # a transaction, which is lost with its connection
