@@ -15,7 +15,8 @@ SIDE_BY_SIDE := -n 2 --dist loadfile
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
 
-run: environment ## set everything up, then serve http://127.0.0.1:8000
+run: ## set everything up, then serve http://127.0.0.1:8000
+	@.ci/environment requirements.lock
 	@$(PYTHON_OF_VENV) manage.py bootstrap
 	@exec $(PYTHON_OF_VENV) manage.py serve
 
@@ -38,15 +39,20 @@ bench-quick: environment ## the benchmarks in a minute, for a first look
 conformance: environment ## the MCP suite and inspector, with Node from npm
 	$(PYTHON_OF_VENV) -m tests.mcp.conformance
 
-environment: ## .venv as requirements.lock has it
+environment: ## .venv as requirements-dev.lock has it
 	@.ci/environment
 
 services: ## the programs that the tests need
 	@.ci/services
 
-lock: environment ## requirements.lock anew from pyproject.toml
-	.venv/bin/uv pip compile pyproject.toml --group dev --universal --generate-hashes \
-	  --python-version 3.11 --no-header --quiet --output-file requirements.lock
+# uv keeps the versions of the file that it writes, so the second file has those of the first.
+LOCK := .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
+	--no-header --quiet
+
+lock: ## requirements-dev.lock and requirements.lock anew from pyproject.toml
+	$(LOCK) --group dev --output-file requirements-dev.lock
+	cp requirements-dev.lock requirements.lock
+	$(LOCK) --output-file requirements.lock
 
 bundles: environment ## other people's JavaScript for the pages, with Node and npm
 	@$(PYTHON_OF_VENV) -m tests.bundles
