@@ -11,7 +11,7 @@ from ninja import NinjaAPI
 import coordination.api
 import coordination.scenarios
 from coordination import authority
-from intramedial import health, openapi, published, routes
+from intramedial import __version__, health, openapi, published, routes
 from intramedial.workspaces import trials_api
 
 DESCRIPTION = """\
@@ -62,7 +62,11 @@ def same_origin_paths() -> frozenset[str]:
 
 
 api = NinjaAPI(
-    title="coordination.lease", version="1.0.0", description=DESCRIPTION, openapi_url=None, docs_url=None
+    title="coordination.lease",
+    version=__version__,
+    description=DESCRIPTION,
+    openapi_url=None,
+    docs_url=None,
 )
 api.add_router("/api/v1/acp", coordination.api.router)
 api.add_router("/api/v1/acp", coordination.scenarios.router)

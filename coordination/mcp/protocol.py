@@ -25,7 +25,7 @@ from mcp.types import (
 )
 
 from coordination.mcp import arguments, prose, tools, words
-from intramedial import logs
+from intramedial import __version__, logs
 from intramedial.calls import Call
 from intramedial.problems import Problem, problem_body
 from intramedial.serving import unforeseen
@@ -39,7 +39,6 @@ COMPATIBLE = "intramedial.mcp.compatible"
 
 Json = dict[str, Any]
 
-VERSION = "1.0.0"
 HOUR_MS = 3_600_000
 SHOWN_NAME = 80
 
@@ -94,7 +93,7 @@ def _server() -> Server[Any]:
     same_for_all = CacheHint(ttl_ms=HOUR_MS, scope="public")
     return Server(
         "intramedial",
-        version=VERSION,
+        version=__version__,
         title="intramedial: coordination.lease",
         instructions=prose.INSTRUCTIONS,
         website_url=f"{settings.BASE_URL}/docs/mcp/",
