@@ -10,7 +10,8 @@ ON_POSTGRESQL := tests/accounts/test_gate.py tests/accounts/test_limits.py tests
 # Tests wait for servers and browsers most of the time, so two processes share two cores.
 SIDE_BY_SIDE := -n 2 --dist loadfile
 
-.PHONY: help run test check bench bench-quick conformance environment services lock messages bundles
+.PHONY: help run test check lint-js bench bench-quick conformance environment services lock messages \
+	bundles
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
@@ -25,10 +26,14 @@ test: environment ## the whole suite, on PostgreSQL and on SQLite
 	$(PYTHON_OF_VENV) -m pytest $(SIDE_BY_SIDE) --database=postgresql $(ON_POSTGRESQL)
 	$(PYTHON_OF_VENV) -m pytest $(SIDE_BY_SIDE)
 
-check: environment ## style and types
+check: environment ## style and types; those of the browser code where npm is installed
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	$(PYTHON_OF_VENV) -m mypy
+	$(PYTHON_OF_VENV) -m tests.lint_js --if-possible
+
+lint-js: environment ## style and types of the browser code, with Node and npm
+	$(PYTHON_OF_VENV) -m tests.lint_js
 
 bench: environment ## the benchmarks, against the peers that are installed
 	$(PYTHON_OF_VENV) -m tests.bench
@@ -49,7 +54,7 @@ services: ## the programs that the tests need
 LOCK := .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
 	--no-header --quiet
 
-lock: ## requirements-dev.lock and requirements.lock anew from pyproject.toml
+lock: environment ## requirements-dev.lock and requirements.lock anew from pyproject.toml
 	$(LOCK) --group dev --output-file requirements-dev.lock
 	cp requirements-dev.lock requirements.lock
 	$(LOCK) --output-file requirements.lock
