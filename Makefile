@@ -10,7 +10,7 @@ ON_POSTGRESQL := tests/accounts/test_gate.py tests/accounts/test_limits.py tests
 # Tests wait for servers and browsers most of the time, so two processes share two cores.
 SIDE_BY_SIDE := -n 2 --dist loadfile
 
-.PHONY: help run test check lint-js bench bench-quick conformance environment services lock messages \
+.PHONY: help run test check coverage lint-js bench bench-quick conformance environment services lock messages \
 	bundles
 
 help: ## say what there is to make
@@ -34,6 +34,13 @@ check: environment ## style and types; those of the browser code where npm is in
 
 lint-js: environment ## style and types of the browser code, with Node and npm
 	$(PYTHON_OF_VENV) -m tests.lint_js
+
+# No part of `test`: a traced program is slower, and calls are counted wrongly in it.
+coverage: environment services ## which lines and branches the tests run, on SQLite
+	.venv/bin/coverage erase
+	-.venv/bin/coverage run -m pytest $(SIDE_BY_SIDE)
+	.venv/bin/coverage combine --quiet
+	.venv/bin/coverage report
 
 bench: environment ## the benchmarks, against the peers that are installed
 	$(PYTHON_OF_VENV) -m tests.bench

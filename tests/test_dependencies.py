@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
@@ -20,34 +19,24 @@ DEVELOPMENT: list[str] = PROJECT["dependency-groups"]["dev"]
 OURS = {"coordination", "intramedial", "tests", "manage", "proof"}
 
 RELIED_ON = {
-    "intramedial/bounded.py and intramedial/one_write.py": {
-        "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": "18fdf324b11b",
-        "httptools:HttpRequestParser": "796fa74f4a71",
-    },
-    "intramedial/whole.py": {
-        "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": "e67d470d435d",
-        "uvicorn.protocols.http.httptools_impl:_get_status_line": "d7012e110d2d",
-    },
-    "intramedial/transports.py": {"uvicorn.protocols.http.flow_control:FlowControl": "126debcdaa89"},
-    "intramedial/sockets.py": {
-        "uvicorn.protocols.websockets.websockets_sansio_impl:WebSocketsSansIOProtocol": "0bbcec989384",
-        "websockets.protocol:Protocol": "7308e632faa1",
-        "websockets.server:ServerProtocol": "0f586bb7c48f",
-        "websockets.extensions.permessage_deflate:PerMessageDeflate": "9248004475f4",
-    },
-    "intramedial/management/commands/serve.py": {"uvicorn.server:Server": "06e799f7c58f"},
-    "intramedial/accounts/forms.py": {"allauth.account.forms:LoginForm._clean_with_password": "b4414032bdf8"},
-    "intramedial/accounts/entrance.py": {
-        "allauth.account.views:PasswordResetFromKeyView.dispatch": "e3d07963f7af"
-    },
-    "intramedial/accounts/tries.py": {"allauth.core.internal.ratelimit:clear": "e3b504aa0a33"},
-    "intramedial/routes.py": {
-        "ninja.main:NinjaAPI._get_bound_routers": "d55223d3dd17",
-        "ninja.operation:Operation.__init__": "e7786461d9e9",
-    },
+    "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol": "18fdf324b11b",
+    "httptools:HttpRequestParser": "796fa74f4a71",
+    "uvicorn.protocols.http.httptools_impl:RequestResponseCycle": "e67d470d435d",
+    "uvicorn.protocols.http.httptools_impl:_get_status_line": "d7012e110d2d",
+    "uvicorn.protocols.http.flow_control:FlowControl": "126debcdaa89",
+    "uvicorn.protocols.websockets.websockets_sansio_impl:WebSocketsSansIOProtocol": "0bbcec989384",
+    "websockets.protocol:Protocol": "7308e632faa1",
+    "websockets.server:ServerProtocol": "0f586bb7c48f",
+    "websockets.extensions.permessage_deflate:PerMessageDeflate": "9248004475f4",
+    "uvicorn:Server": "06e799f7c58f",
+    "allauth.account.forms:LoginForm._clean_with_password": "b4414032bdf8",
+    "allauth.account.views:PasswordResetFromKeyView.dispatch": "e3d07963f7af",
+    "allauth.core.internal.ratelimit:clear": "e3b504aa0a33",
+    "ninja:NinjaAPI._get_bound_routers": "d55223d3dd17",
+    "ninja.operation:Operation.__init__": "e7786461d9e9",
 }
-"""Parts of other people's code that their documentation does not promise to keep, by our files that subclass,
-override or call them, each with the digest of its source."""
+"""Parts of other people's code that we subclass, override or call although their documentation does not promise
+to keep them, each with the digest of its source."""
 
 WRAPPED = {"django-allauth", "django-ninja", "uvicorn", "websockets"}
 """Distributions of which private parts are overridden or called: pinned exactly."""
@@ -60,30 +49,44 @@ def name_of(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=!~; ]", requirement)[0]).lower()
 
 
-def imported(files: Iterator[Path]) -> Iterator[tuple[str, str]]:
-    """Every file with each top-level module of other people that it imports."""
-    for file in files:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names = [str(node.module)]
-            else:
-                continue
-            for name in {name.split(".")[0] for name in names} - OURS - sys.stdlib_module_names:
-                yield file.relative_to(ROOT).as_posix(), name
+def python_files(*folders: str) -> list[Path]:
+    """The Python files in these folders, in order."""
+    return [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def imported(file: Path) -> set[str]:
+    """Every module of other people that a file imports. `from a import b` gives `a` and `a.b`."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {name for name in names if name.split(".")[0] not in OURS | sys.stdlib_module_names}
 
 
 def undeclared(requirements: list[str], *folders: str) -> list[str]:
     """The imports in `folders` of what none of `requirements` names."""
     declared = {name_of(requirement) for requirement in requirements}
     of_module = packages_distributions()
-    files = (file for folder in folders for file in sorted((ROOT / folder).rglob("*.py")))
     return [
-        f"{file} imports {module}"
-        for file, module in imported(files)
+        f"{file.relative_to(ROOT)} imports {module}"
+        for file in python_files(*folders)
+        for module in {name.split(".")[0] for name in imported(file)}
         if not declared & {name_of(distribution) for distribution in of_module.get(module, ())}
     ]
+
+
+def users(part: str) -> list[str]:
+    """Our files that import the module of a part; if none does, those that import anything of its package."""
+    module = part.split(":")[0]
+    files = {file: imported(file) for file in python_files("coordination", "intramedial")}
+    found = [file for file, names in files.items() if module in names] or [
+        file
+        for file, names in files.items()
+        if module.split(".")[0] in {name.split(".")[0] for name in names}
+    ]
+    return [file.relative_to(ROOT).as_posix() for file in found]
 
 
 def test_what_is_imported_is_declared() -> None:
@@ -126,16 +129,15 @@ def digest(path: str) -> str:
 
 
 def test_private_parts_are_as_they_were_when_we_built_on_them() -> None:
-    """When this fails after an upgrade: read what changed in the part that is named, then our file, run its
-    tests, and write the new digest into `RELIED_ON`."""
+    """When this fails after an upgrade: read what changed in the part that is named, read our files that are
+    named, run their tests, and write the new digest into `RELIED_ON`."""
     changed = [
-        f"{part} has changed, on which {ours} is built: read both, then write {found!r} into RELIED_ON"
-        for ours, parts in RELIED_ON.items()
-        for part, known in parts.items()
+        f"{part} has changed. Read it and {', '.join(users(part))}, then write {found!r} into RELIED_ON"
+        for part, known in RELIED_ON.items()
         if (found := digest(part)) != known
     ]
     assert changed == []
-    assert [ours for ours in RELIED_ON for file in ours.split(" and ") if not (ROOT / file).exists()] == []
+    assert [part for part in RELIED_ON if not users(part)] == [], "we build on these no more: remove them"
 
 
 SERVED = """
