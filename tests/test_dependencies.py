@@ -35,8 +35,8 @@ RELIED_ON = {
     "ninja:NinjaAPI._get_bound_routers": "d55223d3dd17",
     "ninja.operation:Operation.__init__": "e7786461d9e9",
 }
-"""Parts of other people's code that we subclass, override or call although their documentation does not promise
-to keep them, each with the digest of its source."""
+"""Parts of other people's code that we subclass, override or call although their documentation does not
+promise to keep them, each with the digest of its source."""
 
 WRAPPED = {"django-allauth", "django-ninja", "uvicorn", "websockets"}
 """Distributions of which private parts are overridden or called: pinned exactly."""
