@@ -12,6 +12,7 @@ from ninja import NinjaAPI
 import coordination.api.rest
 import coordination.api.stampede
 from coordination.authority import process as authority
+from intramedial import __version__
 from intramedial.http import openapi, routing
 from intramedial.http.short_path import ShortPath
 from intramedial.process import health
@@ -53,7 +54,11 @@ def routes_by_path() -> dict[str, dict[str, routing.Route]]:
 
 
 api = NinjaAPI(
-    title="coordination.lease", version="1.0.0", description=DESCRIPTION, openapi_url=None, docs_url=None
+    title="coordination.lease",
+    version=__version__,
+    description=DESCRIPTION,
+    openapi_url=None,
+    docs_url=None,
 )
 api.add_router("/api/v1/acp", coordination.api.rest.router)
 api.add_router("/api/v1/acp", coordination.api.stampede.router)

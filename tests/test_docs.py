@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -121,12 +120,3 @@ def test_the_commands_of_the_makefile_are_programs_that_exist():
     for script in (ROOT / ".ci").iterdir():
         assert os.access(script, os.X_OK), script
     assert Path(ROOT / ".ci/run").read_text().rstrip().endswith("exec make test")
-
-
-def test_the_lock_names_every_dependency():
-    locked = {
-        line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line
-    }
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
-    assert {re.split(r"[^\w-]", name)[0] for name in wanted} <= locked

@@ -25,6 +25,7 @@ from mcp.types import (
 )
 
 from coordination.mcp import arguments, prose, tools, words
+from intramedial import __version__
 from intramedial.http import logs
 from intramedial.http.calls import Call
 from intramedial.http.problems import Problem, problem_body
@@ -39,7 +40,6 @@ COMPATIBLE = "intramedial.mcp.compatible"
 
 Json = dict[str, Any]
 
-VERSION = "1.0.0"
 HOUR_MS = 3_600_000
 SHOWN_NAME = 80
 
@@ -94,7 +94,7 @@ def _server() -> Server[Any]:
     same_for_all = CacheHint(ttl_ms=HOUR_MS, scope="public")
     return Server(
         "intramedial",
-        version=VERSION,
+        version=__version__,
         title="intramedial: coordination.lease",
         instructions=prose.INSTRUCTIONS,
         website_url=f"{settings.BASE_URL}/docs/mcp/",

@@ -29,7 +29,7 @@ WORDS: Mapping[str, Any] = {
     "beginTrial": _("Empezar una prueba con la clave que firma."),
     "seeTrial": _("Lo que queda de la prueba."),
     "addTrialAgent": _("Añadir otro agente a la prueba."),
-    "issueTicket": _("Un pase de un solo uso para abrir el tablero en vivo."),
+    "issueTicket": _("Un billete de un solo uso para abrir el tablero en vivo."),
     "live": _("Si el proceso responde."),
     "ready": _("Si puede atender peticiones, parte por parte."),
     "jwks": _("Las claves que han firmado recibos, también las retiradas."),
