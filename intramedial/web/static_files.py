@@ -146,5 +146,6 @@ def _send(request: HttpRequest, name: str) -> HttpResponseBase | None:
     # An address of an earlier version, in a page from before an upgrade, has the file as it is now.
     current = request.GET.get("v") == file.version
     response["Cache-Control"] = f"public, max-age={YEAR_S}, immutable" if current else "no-cache"
+    response["Content-Length"] = str(len(file.body))
     response["ETag"] = f'"{file.version}"'
     return get_conditional_response(request, etag=response["ETag"], response=response)

@@ -98,6 +98,7 @@ def test_the_address_of_a_static_file_names_its_content(client_get: Any) -> None
         assert re.fullmatch(rf"/static/{name}\?v=[0-9a-f]{{12}}", address)
         answer = client_get(address)
         assert answer.status_code == 200, name
+        assert int(answer["Content-Length"]) == len(answer.content)
         assert answer["Cache-Control"] == "public, max-age=31536000, immutable"
         if (suffix := name.rpartition(".")[2]) in TYPES:
             assert answer["Content-Type"] == TYPES[suffix]
