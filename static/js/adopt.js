@@ -1,9 +1,9 @@
 // The trial of this browser becomes its visitor's workspace: the key that began it signs that they may have it.
 
-import { shorten } from "./lib/did.js";
 import { part } from "./lib/dom.js";
 import { KeyStore } from "./lib/keystore.js";
 import { jws } from "./lib/signing.js";
+import { shorten } from "./lib/text.js";
 
 const root = part(document, "adopt");
 const form = part(root, "form");

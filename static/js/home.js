@@ -9,8 +9,7 @@ import { send, Unreachable } from "./lib/http.js";
 import { Unable } from "./lib/keystore.js";
 import { t } from "./lib/text.js";
 import { Refused, Trial } from "./lib/trial.js";
-import { onSample } from "./module/samples.js";
-import { scenarios } from "./module/scenarios.js";
+import { scenarios } from "./scenarios/loader.js";
 
 const MOVES = ["pointermove", "pointerdown", "touchstart", "keydown", "wheel"];
 
@@ -113,6 +112,18 @@ function forget() {
     signers.show();
   })();
   return forgetting;
+}
+
+/** Calls `open({operation, members, agent})` for the sample whose link is followed. */
+function onSample(open) {
+  document.addEventListener("click", (event) => {
+    const link = /** @type {HTMLAnchorElement} */ (/** @type {Element} */ (event.target).closest?.("a[data-launch]"));
+    if (!link) return;
+    // The move to Lanzar comes first: left to the browser, it would take the focus from the editor again.
+    event.preventDefault();
+    location.hash = link.hash;
+    open(JSON.parse(link.dataset.launch));
+  });
 }
 
 onSample(({ operation, members, agent }) => {

@@ -82,7 +82,7 @@ def test_every_check_of_a_receipt_has_words() -> None:
 
 
 def test_every_fault_of_a_given_receipt_has_words() -> None:
-    faults = set(re.findall(r"""fault: "(\w+)\"""", (SCRIPTS / "lib" / "given.js").read_text()))
+    faults = set(re.findall(r"""fault: "(\w+)\"""", (SCRIPTS / "verify.js").read_text()))
     assert len(faults) == 7
     assert {f"given_{fault}" for fault in faults} <= set(texts.VERIFY)
 

@@ -54,7 +54,7 @@ ORDER = """async ({ begin, changes }) => {
 }"""
 
 CIRCLE = """async (count) => {
-  const { drawing } = await import("/static/js/board/graph.js");
+  const { drawing } = await import("/static/js/board/cycle.js");
   const cycle = Array.from({ length: count }, (_, at) => ({
     agent: `did:web:agents.example:an-agent-of-some-name-${at}`,
     waitsFor: `lock:deploy/some-service-${at}`,

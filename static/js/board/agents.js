@@ -1,10 +1,9 @@
 // The agents: what conduct has made of each, what it holds, what it waits for.
 
-import { h, keyed, part } from "../lib/dom.js";
-import { number, t } from "../lib/text.js";
+import { h, keyed, part, put } from "../lib/dom.js";
+import { number, shortDid, t } from "../lib/text.js";
 import { Conduct } from "./conduct.js";
 import { List } from "./list.js";
-import { put, short } from "./words.js";
 
 const NAMES_SHOWN = 2;
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
@@ -74,7 +73,7 @@ export function agents(root, board, open) {
     if (row.shape === shape) return;
     row.shape = shape;
     const [name, score, moved, held, waited] = row.children;
-    put(name.firstChild, short(did, letters));
+    put(name.firstChild, shortDid(did, letters));
     name.firstChild.title = did;
     if (agentsPage) name.firstChild.href = `${agentsPage}?did=${encodeURIComponent(did)}`;
     score.firstChild.firstChild.style.setProperty("--score", (trust ?? 0) / 100);

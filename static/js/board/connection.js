@@ -2,11 +2,12 @@
 // they are.
 
 import { serverNow } from "../lib/clock.js";
-import { part } from "../lib/dom.js";
+import { part, put } from "../lib/dom.js";
 import { isStale, shownState } from "../lib/live.js";
-import { t } from "../lib/text.js";
-import { put, seconds } from "./words.js";
+import { seconds, t } from "../lib/text.js";
 
+/** @type {RequestInit} */
+const HOW = { redirect: "manual", cache: "no-store" };
 /** Nobody needs to be told that a page that was just opened connects. */
 const PATIENCE_MS = 3000;
 const LAMPS = { live: "live", off: "off", paused: "off", ended: "off", removed: "off", missing: "off" };
@@ -51,3 +52,16 @@ export class Connection {
     put(this.announcer, t(`live_${state}`, { age }));
   }
 }
+
+/**
+ * `ask(path, query)`: the answer, which is a success. Throws if there is none.
+ * @param {import("../lib/live.js").Live} live @param {string} members an address at which every member is answered
+ */
+export const asking = (live, members) => async (path, query) => {
+  const answer = await fetch(`${path}?${new URLSearchParams(query)}`, HOW);
+  // The server sends nobody anywhere but to the log-in.
+  if (answer.type === "opaqueredirect") live.over("ended");
+  else if (answer.status === 404 && (await fetch(members, HOW)).status === 404) live.over("missing");
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  return answer;
+};

@@ -2,11 +2,10 @@
 
 import "../elements/short-did.js";
 import { serverNow } from "../lib/clock.js";
-import { h, icon, keyed, moved, part } from "../lib/dom.js";
+import { h, icon, keyed, moved, part, put } from "../lib/dom.js";
 import { clockTime, number, t } from "../lib/text.js";
-import { drawing, DRAWN } from "./graph.js";
+import { drawing, DRAWN } from "./cycle.js";
 import { replay } from "./replay.js";
-import { put } from "./words.js";
 
 const SHOWN = 20;
 const ENDED_KEPT = 10;

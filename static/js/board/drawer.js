@@ -4,12 +4,11 @@
 import "../elements/countdown.js";
 import "../elements/short-did.js";
 import { serverNow } from "../lib/clock.js";
-import { h, keyed, part } from "../lib/dom.js";
+import { h, keyed, part, put } from "../lib/dom.js";
 import { isOver } from "../lib/live.js";
-import { clockTime, data, duration, number, t } from "../lib/text.js";
+import { clockTime, data, duration, number, seconds, t } from "../lib/text.js";
 import { Sections } from "../parts/sections.js";
 import { chain, why } from "./why.js";
-import { put, seconds } from "./words.js";
 
 const limits = data("limits");
 const EVENTS_SHOWN = 12;

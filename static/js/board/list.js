@@ -1,11 +1,10 @@
 // A list of the board: kept in order, held still under the pointer, drawn where it is in sight.
 
-import { part } from "../lib/dom.js";
+import { part, put } from "../lib/dom.js";
 import { number, t } from "../lib/text.js";
 import { Order } from "./order.js";
 import { Rows } from "./rows.js";
 import { still } from "./still.js";
-import { put } from "./words.js";
 
 export class List {
   #stale = true;

@@ -1,6 +1,11 @@
 // What has happened since the page was opened, the latest first; bounded.
 
 export const KEPT = 500;
+export const SECONDS = 120;
+// A timer that is late by so many seconds has been awake.
+const SKIPPED = 3;
+
+const KINDS = { granted: "grants", renewed: "grants", queued: "refusals", deadlock: "refusals" };
 
 export class Log {
   events = [];
@@ -25,3 +30,43 @@ export class Log {
     return this.events.find((event) => Date.parse(event.at) >= since && test(event)) ?? null;
   }
 }
+
+export class Rates {
+  #seconds = new Map();
+  #measured = null;
+
+  note(events) {
+    for (const { event, at } of events) {
+      const kind = KINDS[event];
+      if (kind) this.#of(second(Date.parse(at)))[kind] += 1;
+    }
+  }
+
+  /** How many stand in queues at `now`, which is seen live. Seconds that were not measured are not known. */
+  measure(now, waiters) {
+    const here = second(now);
+    const from = here - (this.#measured ?? here) > SKIPPED ? here : (this.#measured ?? here);
+    for (let at = from; at <= here; at += 1) Object.assign(this.#of(at), { known: true, waiters });
+    this.#measured = here;
+    for (const at of this.#seconds.keys()) if (at < here - SECONDS) this.#seconds.delete(at);
+  }
+
+  /**
+   * The values of `kind` in each second up to the last whole one, oldest first; null where nothing is known.
+   */
+  series(kind, now) {
+    const last = second(now) - 1;
+    return Array.from({ length: SECONDS }, (_, index) => {
+      const here = this.#seconds.get(last - SECONDS + 1 + index);
+      return here?.known ? here[kind] : null;
+    });
+  }
+
+  #of(at) {
+    if (!this.#seconds.has(at))
+      this.#seconds.set(at, { grants: 0, refusals: 0, waiters: null, known: false });
+    return this.#seconds.get(at);
+  }
+}
+
+const second = (ms) => Math.floor(ms / 1000);

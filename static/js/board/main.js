@@ -1,22 +1,19 @@
 // The board's page: one picture, the views upon it, what the address says is shown.
 
 import { serverNow } from "../lib/clock.js";
-import { keepIcons, part } from "../lib/dom.js";
+import { keepIcons, part, put } from "../lib/dom.js";
 import { Live } from "../lib/live.js";
 import { number } from "../lib/text.js";
 import { Address } from "./address.js";
 import { agents } from "./agents.js";
-import { asking } from "./asking.js";
 import { Beyond } from "./beyond.js";
-import { Connection } from "./connection.js";
+import { asking, Connection } from "./connection.js";
 import { deadlocks } from "./deadlocks.js";
 import { Drawer } from "./drawer.js";
-import { Log } from "./log.js";
-import { Rates } from "./rates.js";
+import { Log, Rates } from "./log.js";
 import { resources } from "./resources.js";
 import { Sparkline } from "./sparkline.js";
 import { timeline } from "./timeline.js";
-import { put } from "./words.js";
 
 const TYPED_MS = 200;
 const whenIdle = window.requestIdleCallback ?? ((then) => setTimeout(then, 100));

@@ -1,8 +1,7 @@
 // A deadlock again, one step after the other: who has what, who waits, and the request that was refused.
 
-import { h } from "../lib/dom.js";
-import { number, t } from "../lib/text.js";
-import { put, short } from "./words.js";
+import { h, put } from "../lib/dom.js";
+import { number, shortDid, t } from "../lib/text.js";
 
 const STEP_MS = 1100;
 
@@ -11,14 +10,14 @@ export function steps(cycle) {
   const { length } = cycle;
   const holds = cycle.map(({ waitsFor: resource }, at) => ({
     edge: 2 * at + 1,
-    words: ["bd_step_holds", { did: short(cycle[(at + 1) % length].agent), resource }],
+    words: ["bd_step_holds", { did: shortDid(cycle[(at + 1) % length].agent), resource }],
   }));
   const waits = cycle.slice(1).map(({ agent, waitsFor: resource }, at) => ({
     edge: 2 * at + 2,
-    words: ["bd_step_waits", { did: short(agent), resource }],
+    words: ["bd_step_waits", { did: shortDid(agent), resource }],
   }));
   const [{ agent, waitsFor: resource }] = cycle;
-  return [...holds, ...waits, { edge: 0, words: ["bd_step_refused", { did: short(agent), resource }] }];
+  return [...holds, ...waits, { edge: 0, words: ["bd_step_refused", { did: shortDid(agent), resource }] }];
 }
 
 /**

@@ -2,10 +2,9 @@
 
 import "../elements/countdown.js";
 import { serverNow } from "../lib/clock.js";
-import { h, icon, moved, part } from "../lib/dom.js";
-import { data, number, t } from "../lib/text.js";
+import { h, icon, moved, part, put } from "../lib/dom.js";
+import { data, number, seconds, shortDid, t } from "../lib/text.js";
 import { List } from "./list.js";
-import { put, seconds, short } from "./words.js";
 
 const LAST = "\uffff";
 const limits = data("limits");
@@ -126,7 +125,7 @@ function drawHolders(row, name, section, { passed, letters }) {
   const [did, more] = part(row, "holder").children;
   const who = lease?.holder ?? offered?.actorDid ?? "";
   put(more, holders.length > 1 ? t("bd_and_more", { n: number(holders.length - 1) }) : "");
-  put(did, who ? short(who, letters - more.textContent.length) : t("board_free"));
+  put(did, who ? shortDid(who, letters - more.textContent.length) : t("board_free"));
   did.title = who;
   drawCountdown(
     row,

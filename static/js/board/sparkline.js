@@ -1,9 +1,8 @@
 // A line of what happened in the last two minutes, and the same in words.
 
+import { put, s } from "../lib/dom.js";
 import { number, t } from "../lib/text.js";
-import { put } from "./words.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [120, 28];
 
 export class Sparkline {
@@ -18,7 +17,7 @@ export class Sparkline {
     this.twin = root.querySelector('[data-part="twin"]');
     const svg = root.querySelector("svg");
     svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-    this.line = document.createElementNS(SVG, "path");
+    this.line = s("path");
     svg.append(this.line);
   }
 

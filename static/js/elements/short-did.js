@@ -1,9 +1,8 @@
 // <short-did value="did:…" [brief]>: a DID shortened in the middle, or to its tail beside a name. The whole of it is
 // the tooltip; a click copies it.
 
-import { shorten } from "../lib/did.js";
 import { h } from "../lib/dom.js";
-import { t } from "../lib/text.js";
+import { shorten, t } from "../lib/text.js";
 
 class ShortDid extends HTMLElement {
   static observedAttributes = ["value"];

@@ -4,8 +4,7 @@ import { copied, part } from "../lib/dom.js";
 import { furnish } from "../lib/parts.js";
 import { number, t } from "../lib/text.js";
 import { History } from "./history.js";
-import { PLACEHOLDER } from "./operations.js";
-import { link, opened } from "./share.js";
+import { link, opened, PLACEHOLDER } from "./operations.js";
 import { onShortcut } from "./shortcuts.js";
 
 export class Extras {

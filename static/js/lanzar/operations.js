@@ -1,6 +1,11 @@
 // The operations that can be launched and how each turns the editor's JSON into a request.
 
+import { base64url, fromBase64url, utf8 } from "../lib/bytes.js";
+import { read } from "../lib/json.js";
 import { data } from "../lib/text.js";
+
+const MARK = "#peticion=";
+const LONGEST = 8000;
 
 /** By name: {title, words, method, path, sends: "body" | "query", example}. The server's own list. */
 export const operations = data("operations");
@@ -47,5 +52,33 @@ function compact(body) {
     return JSON.stringify(JSON.parse(body));
   } catch {
     return body;
+  }
+}
+
+/**
+ * A request as a link: its operation and its JSON, in the part of the address after #, which is never sent.
+ * The link has no key, none of the DIDs in `own` and no lease id: who opens it signs with their own key.
+ */
+export function link(operation, text, own) {
+  const { value } = read(text);
+  let shared = text;
+  if (value && typeof value === "object" && !Array.isArray(value)) {
+    const { leaseId: _, ...members } = value;
+    shared = JSON.stringify(members, null, 2);
+  }
+  for (const did of own) shared = shared.replaceAll(did, PLACEHOLDER);
+  const packed = base64url(utf8(JSON.stringify({ operation, text: shared })));
+  return `${location.origin}${location.pathname}${MARK}${packed}`;
+}
+
+/** What an address asks to be opened, {operation, text}; null if nothing, or nothing that can be read. */
+export function opened(hash) {
+  if (!hash.startsWith(MARK) || hash.length > LONGEST) return null;
+  try {
+    const bytes = fromBase64url(hash.slice(MARK.length));
+    const { operation, text } = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return Object.hasOwn(operations, operation) && typeof text === "string" ? { operation, text } : null;
+  } catch {
+    return null;
   }
 }

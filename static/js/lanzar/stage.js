@@ -1,11 +1,10 @@
 // What a launch is seen in: the answer, its receipt, the live board. Fetched with the visitor's first move, so that
 // it is there before it is needed and a page that is only read stays light.
 
-import { shorten } from "../lib/did.js";
 import { part } from "../lib/dom.js";
 import { Live } from "../lib/live.js";
 import { verify } from "../lib/receipt.js";
-import { duration, t } from "../lib/text.js";
+import { duration, shorten, t } from "../lib/text.js";
 import { Board } from "../parts/board.js";
 import { AnswerView } from "./answer.js";
 

@@ -34,6 +34,12 @@ export function base58(bytes) {
   return text;
 }
 
+/** The DID of an Ed25519 key: multicodec ed01 and the 32 bytes of the public key, in base58btc. */
+export function didKey(publicKey) {
+  if (publicKey.length !== 32) throw new RangeError("an Ed25519 public key has 32 bytes");
+  return `did:key:z${base58(Uint8Array.of(0xed, 0x01, ...publicKey))}`;
+}
+
 export const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
 /** The value of `Content-Digest` (RFC 9530) for a body. */

@@ -16,14 +16,24 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-export function icon(name, className = "") {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("class", `icon ${className}`.trim());
-  svg.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `${document.body.dataset.icons}#${name}`);
-  svg.append(use);
-  return svg;
+/** An SVG element, with attributes and children. */
+export function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+export const icon = (name, className = "") =>
+  s(
+    "svg",
+    { class: `icon ${className}`.trim(), "aria-hidden": "true" },
+    s("use", { href: `${document.body.dataset.icons}#${name}` }),
+  );
+
+/** Sets the text of `element`. The same text again costs nothing. */
+export function put(element, words) {
+  if (element.textContent !== words) element.textContent = words;
 }
 
 /** Takes the icons into the page: those drawn from now on need no server that answers. */

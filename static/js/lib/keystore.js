@@ -1,7 +1,7 @@
 // The visitor's keys, in this browser and nowhere else: made by WebCrypto, not extractable, kept in IndexedDB
 // (which stores a CryptoKey without ever showing its bytes to a script).
 
-import { didKey } from "./did.js";
+import { didKey } from "./bytes.js";
 
 const DATABASE = "intramedial";
 const STORE = "keys";

@@ -44,6 +44,21 @@ export function duration(ms) {
   return `${number(Math.floor(ms / 86_400_000))} d`;
 }
 
+/** Whole seconds; from a minute on as `duration` writes them. */
+export const seconds = (ms) =>
+  ms < 60_000 ? `${number(Math.max(0, Math.floor(ms / 1000)))} s` : duration(ms);
+
+/** Shortened in the middle, head and tail kept; a short text stays whole. */
+export function shorten(text, head = 12, tail = 5) {
+  return text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;
+}
+
+/** A DID in at most `letters` letters, without its `did:key:` or `did:web:`. Its end is kept: DIDs differ there. */
+export function shortDid(did, letters = 25) {
+  const tail = Math.floor(letters * 0.4);
+  return shorten(did.replace(/^did:(key|web):/, ""), letters - tail - 1, tail);
+}
+
 // Of 24 hours in every language, as the servers' logs have it: it stands in narrow columns.
 const clockFormat = new Intl.DateTimeFormat(language, {
   hourCycle: "h23",

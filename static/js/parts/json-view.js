@@ -1,7 +1,7 @@
 // JSON to read: what nests can be folded, names and punctuation stand back, DIDs are shortened.
 
-import { shorten } from "../lib/did.js";
 import { h } from "../lib/dom.js";
+import { shorten } from "../lib/text.js";
 
 const WIDTH = 56;
 

@@ -1,10 +1,9 @@
 // The drawing of a circle of waits, in the language of the single track: agents are trains, resources are
 // the sections that they hold, and the request that was refused stands at a signal that says stop.
 
-import { shorten } from "../lib/did.js";
-import { t } from "../lib/text.js";
+import { s } from "../lib/dom.js";
+import { shorten, t } from "../lib/text.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 /** More agents than this are drawn as a gap. */
 export const DRAWN = 6;
 /**
@@ -17,13 +16,6 @@ const LETTER = 8;
 /** So many stand on an ellipse; more stand in two rows that bend outwards, with room for what joins them. */
 const ROUND = 4;
 const STEP = 78;
-
-function s(tag, attributes = {}, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
 
 /**
  * The nodes of a circle in order: agent, what it waits for, who holds that, and so on. Pure.

@@ -3,11 +3,10 @@
 // same in words.
 
 import { serverNow } from "../lib/clock.js";
-import { shorten } from "../lib/did.js";
-import { clockTime, number, t } from "../lib/text.js";
+import { s } from "../lib/dom.js";
+import { clockTime, number, shorten, t } from "../lib/text.js";
 import { WINDOW_MS } from "./runs.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const LANE = 52;
 const BAR = { y: 30, height: 14 };
 const TOP = 20;
@@ -16,14 +15,7 @@ const MOST_SLOTS = 4;
 const SETTLED_MS = 8000;
 const STEP_MS = 10_000;
 
-function s(tag, attributes = {}, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-export class Graphic {
+export class TrainGraph {
   #places = [];
 
   /**

@@ -13,7 +13,7 @@ export function scenarios(root, page) {
   const chosen = () => root.querySelector('input[name="scenario"]:checked').value;
 
   async function show() {
-    const needed = [import("../scenarios/scenarios.js"), page(), furnish("scenarios")];
+    const needed = [import("./scenarios.js"), page(), furnish("scenarios")];
     const [{ show }, played] = await Promise.all(needed);
     show(stage, chosen(), played, programs);
     root.dataset.ready = "";
