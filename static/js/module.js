@@ -1,17 +1,17 @@
-// The module page's text: contents that say where one is, the drawing that tells its story once, the page as
-// Markdown. Lanzar is not needed for any of it.
+// The module page's text: the table of contents, the drawing that plays once, and the button that copies the page as
+// Markdown. None of it needs Lanzar.
 
 import "./elements/copy-page.js";
 import { part } from "./lib/dom.js";
 
-/** A section counts as read from when its top passes this far below the top of the window. */
+/** A section is the current one when its top is less than this below the top of the window, in px. */
 const LINE = 140;
-const EVERY_MS = 2200;
+const MOMENT_MS = 2200;
 
 contents(document.querySelector('[data-part="contents"]'));
 drawing(document.querySelector('[data-part="drawing"]'));
 
-/** The table of contents: marks the section that is read; on a narrow page it folds into a bar that names it. */
+/** The table of contents: marks the current section; on a narrow page it folds into a bar that names the section. */
 function contents(root) {
   const button = part(root, "contents-button");
   const here = part(root, "contents-here");
@@ -36,7 +36,7 @@ function contents(root) {
     reveal(link);
   }
 
-  /** Keeps the mark in sight where the contents are longer than the window; moves nothing else. */
+  /** Scrolls contents that are longer than the window so that the mark is visible; scrolls nothing else. */
   function reveal(link) {
     if (!link || root.scrollHeight <= root.clientHeight) return;
     const { top, bottom } = link.getBoundingClientRect();
@@ -53,12 +53,12 @@ function contents(root) {
     button.focus();
   });
 
-  let asked = false;
+  let waiting = false;
   const later = () => {
-    if (asked) return;
-    asked = true;
+    if (waiting) return;
+    waiting = true;
     requestAnimationFrame(() => {
-      asked = false;
+      waiting = false;
       mark();
     });
   };
@@ -67,7 +67,7 @@ function contents(root) {
   mark();
 }
 
-/** The drawing tells its story once, when it is seen, and stops when the reader chooses a moment. */
+/** Plays the moments of the drawing once, when it is visible. It stops when the reader chooses a moment. */
 function drawing(root) {
   const moments = [...root.querySelectorAll('input[type="radio"]')];
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
@@ -89,7 +89,7 @@ function drawing(root) {
         moments[next].checked = true;
         next += 1;
         if (next === moments.length) stop();
-      }, EVERY_MS);
+      }, MOMENT_MS);
     },
     { threshold: 0.6 },
   );

@@ -1,4 +1,4 @@
-// The agents: what conduct has made of each, what it holds, what it waits for.
+// The list of agents: the trust of each and its last moves, what it holds, what it waits for.
 
 import { h, keyed, part, put } from "../lib/dom.js";
 import { number, shortDid, t } from "../lib/text.js";
@@ -106,7 +106,7 @@ const move = ({ delta }) =>
     `${delta < 0 ? "▼" : "▲"} ${delta < 0 ? "−" : "+"}${number(Math.abs(delta), 1)}`,
   );
 
-/** How many things, the first of them by name, each of which opens, and how many more. Names that stay are kept. */
+/** Fills a cell: a count, the first names as buttons, and how many more. Names that stay keep their element. */
 function names(cell, things, words) {
   const shown = [...things.keys()].slice(0, NAMES_SHOWN);
   const more = things.size - shown.length;

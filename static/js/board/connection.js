@@ -1,5 +1,5 @@
-// How the board is connected, in a chip and, when that changes, for those who listen. Old data say how old
-// they are.
+// The board's connection: shows its state in a chip, announces a change of it to screen readers, and gives the age of
+// old data. Also the requests that the board sends besides its socket.
 
 import { serverNow } from "../lib/clock.js";
 import { part, put } from "../lib/dom.js";
@@ -8,12 +8,12 @@ import { seconds, t } from "../lib/text.js";
 
 /** @type {RequestInit} */
 const HOW = { redirect: "manual", cache: "no-store" };
-/** Nobody needs to be told that a page that was just opened connects. */
+/** A page that was just opened does not show that it is connecting. */
 const PATIENCE_MS = 3000;
 const LAMPS = { live: "live", off: "off", paused: "off", ended: "off", removed: "off", missing: "off" };
 
 export class Connection {
-  #said = "";
+  #announced = "";
 
   /** @param {HTMLElement} root the page's own part @param {import("../lib/live.js").Live} live */
   constructor(root, live) {
@@ -26,7 +26,7 @@ export class Connection {
     document.addEventListener("visibilitychange", () => this.draw());
   }
 
-  /** live, connecting, reconnecting, delayed, old, paused, or why it is over: ended, removed, missing. */
+  /** live, connecting, reconnecting, delayed, old, paused, or the final reason: ended, removed, missing. */
   get state() {
     const { state } = this.live;
     if (document.hidden && ["live", "delayed", "reconnecting"].includes(state)) return "paused";
@@ -35,7 +35,7 @@ export class Connection {
 
   draw() {
     const { state } = this;
-    const age = seconds(serverNow() - this.live.heardAt);
+    const age = seconds(serverNow() - this.live.receivedAt);
     this.chip.dataset.state = LAMPS[state] ?? "reconnecting";
     put(this.chip, t(`live_${state}`, { age }));
     const stale = isStale(state);
@@ -47,19 +47,20 @@ export class Connection {
     for (const over of /** @type {NodeListOf<HTMLElement>} */ (this.root.querySelectorAll("[data-over]"))) {
       over.hidden = patient || over.dataset.over !== state;
     }
-    if (state === this.#said) return;
-    this.#said = state;
+    if (state === this.#announced) return;
+    this.#announced = state;
     put(this.announcer, t(`live_${state}`, { age }));
   }
 }
 
 /**
- * `ask(path, query)`: the answer, which is a success. Throws if there is none.
- * @param {import("../lib/live.js").Live} live @param {string} members an address at which every member is answered
+ * Makes `ask(path, query)`, which returns a successful answer or throws. When the session has ended or the workspace
+ * is no longer the person's, it ends the live picture with that reason, which the whole board shows.
+ * @param {import("../lib/live.js").Live} live @param {string} members an address that every member may read
  */
 export const asking = (live, members) => async (path, query) => {
   const answer = await fetch(`${path}?${new URLSearchParams(query)}`, HOW);
-  // The server sends nobody anywhere but to the log-in.
+  // The server redirects only to the log-in.
   if (answer.type === "opaqueredirect") live.over("ended");
   else if (answer.status === 404 && (await fetch(members, HOW)).status === 404) live.over("missing");
   if (!answer.ok) throw new Error(`status ${answer.status}`);

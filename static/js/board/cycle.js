@@ -1,25 +1,25 @@
-// The drawing of a circle of waits, in the language of the single track: agents are trains, resources are
-// the sections that they hold, and the request that was refused stands at a signal that says stop.
+// The drawing of a cycle of waits, as trains on a single track: agents are trains, resources are the sections that
+// they hold, and the refused request is at a stop signal.
 
 import { s } from "../lib/dom.js";
 import { shorten, t } from "../lib/text.js";
 
-/** More agents than this are drawn as a gap. */
+/** A longer cycle is drawn with a gap. */
 export const DRAWN = 6;
 /**
- * Measures of the drawing: as it is, and on a narrow screen, where its words keep their size. `alone`: of the letters
- * of a section that has nothing beside it.
+ * Measures of the drawing, wide and on a narrow screen, where text keeps its size. `letters`: how many fit into a
+ * train. `alone`: how many fit into a section with nothing beside it.
  */
 const WIDE = { width: 560, height: 300, train: [136, 34], section: [156, 26], letters: 15, alone: 44 };
 const NARROW = { width: 336, height: 320, train: [104, 32], section: [116, 26], letters: 11, alone: 34 };
 const LETTER = 8;
-/** So many stand on an ellipse; more stand in two rows that bend outwards, with room for what joins them. */
+/** Up to so many nodes are on an ellipse. More are in two rows that bend outwards, with room for the edges. */
 const ROUND = 4;
 const STEP = 78;
 
 /**
- * The nodes of a circle in order: agent, what it waits for, who holds that, and so on. Pure.
- * @param {{agent: string, waitsFor: string}[]} cycle beginning with the refused one
+ * The nodes of a cycle in order: an agent, the resource it waits for, the agent that holds it, and so on. Pure.
+ * @param {{agent: string, waitsFor: string}[]} cycle beginning with the refused request
  */
 export function nodes(cycle) {
   const shown = cycle.length > DRAWN ? [...cycle.slice(0, DRAWN - 2), null, cycle.at(-1)] : cycle;
@@ -33,7 +33,7 @@ export function nodes(cycle) {
   );
 }
 
-/** @param {{agent: string, waitsFor: string}[]} cycle @param {string} title what the drawing is of */
+/** @param {{agent: string, waitsFor: string}[]} cycle @param {string} title for screen readers */
 export function drawing(cycle, title) {
   const all = nodes(cycle);
   const size = sizeFor(all.length, matchMedia("(width < 40rem)").matches ? NARROW : WIDE);
@@ -49,7 +49,7 @@ export function drawing(cycle, title) {
   return svg;
 }
 
-/** How large a node is, and its name as it fits in there. On the ellipse sections are above and below the trains. */
+/** The size of a node, and its name shortened to fit. On the ellipse, sections are above and below the trains. */
 function boxOf({ kind, name }, count, { train, section, letters, alone }) {
   if (kind === "gap") return { width: section[0], height: section[1], words: name };
   if (kind === "agent") return { width: train[0], height: train[1], words: fitted(nameOf(name), letters) };
@@ -61,7 +61,7 @@ function boxOf({ kind, name }, count, { train, section, letters, alone }) {
 const sizeFor = (count, size) =>
   count <= ROUND ? size : { ...size, height: Math.ceil(count / 2) * STEP - STEP + 2 * size.section[1] + 12 };
 
-/** Clockwise, beginning on the left: round an ellipse, or up one row and down the other. */
+/** Clockwise from the left: around an ellipse, or up one row and down the other. */
 function placeOf(index, count, { width, height, section }) {
   const [rx, ry] = [width / 2 - section[0] / 2 - 4, height / 2 - section[1] - 6];
   if (count <= ROUND) {
@@ -75,7 +75,7 @@ function placeOf(index, count, { width, height, section }) {
   return { x: width / 2 + side * rx * (0.75 + 0.25 * bend), y: height / 2 + ry * down };
 }
 
-/** What tells one DID from another stands at its end. */
+/** The last part of a DID: DIDs differ there. */
 const nameOf = (did) => did.split(":").at(-1);
 const fitted = (text, most) => shorten(text, Math.ceil(most / 2), Math.floor(most / 2) - 1);
 
@@ -109,7 +109,7 @@ const NODES = {
 };
 
 /**
- * From one node to the next. An agent waits for a resource: dashes. A resource is held by an agent: rails.
+ * The edge from one node to the next: dashes where an agent waits for a resource, rails where an agent holds it.
  */
 function edge(from, to, refused) {
   const waits = from.kind === "agent";
@@ -134,7 +134,7 @@ function edge(from, to, refused) {
   return group;
 }
 
-/** Where the line from the middle of `node` to the middle of `other` leaves its box. */
+/** Where the line from the middle of `node` to the middle of `other` leaves the box of `node`. */
 function border(node, other) {
   const { width, height } = node;
   const [dx, dy] = [other.x - node.x, other.y - node.y];

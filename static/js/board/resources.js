@@ -1,4 +1,4 @@
-// The resources: each a section of track, with who is on it and until when, and who stands at the signal.
+// The list of resources: each row has its holder, the time left, and its queue.
 
 import "../elements/countdown.js";
 import { serverNow } from "../lib/clock.js";
@@ -13,7 +13,7 @@ const oldest = ({ queue }) => queue.reduce((since, wait) => (wait.since < since 
 const ends = ({ holders }) =>
   holders.reduce((last, { expiresAt }) => (expiresAt > last ? expiresAt : last), "");
 
-/** What each order sorts by; times are texts of one length, which sort as they do. */
+/** What each order sorts by. Times are texts of equal length, which sort by time. */
 const RANKS = {
   "": (section) => [-section.queue.length, oldest(section)],
   espera: (section) => [oldest(section)],
@@ -101,7 +101,7 @@ function update(row, name, section = { resource: name, holders: [], queue: [] },
   const passed = row.shape !== undefined && row.token !== undefined && holders.length > 0;
   row.shape = shape;
   drawHolders(row, name, section, { passed, letters });
-  // A renewal changes no queue, and a queue has pictures, which cost more than words.
+  // A renewal does not change the queue, and icons cost more to draw than text.
   if (row.queued !== queued) drawQueue(part(row, "queue"), queue);
   row.queued = queued;
 }
@@ -133,7 +133,7 @@ function drawHolders(row, name, section, { passed, letters }) {
     lease ? limits.leaseTtlMs : limits.offerMs,
     lease,
   );
-  // A lease that passes on moves; one that is renewed does not.
+  // The token moves when the lease passes to another agent, not when it is renewed.
   if (passed && lease && row.token !== lease.fencingToken) moved(staff);
   row.token = lease?.fencingToken ?? null;
 }

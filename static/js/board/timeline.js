@@ -1,4 +1,4 @@
-// What has happened: the train graph of the last minute, and a list of the latest events.
+// The timeline: the train graph of the last minute, and a list of the latest events.
 
 import { serverNow } from "../lib/clock.js";
 import { h, icon, part, put } from "../lib/dom.js";
@@ -33,7 +33,7 @@ export function timeline(root, board, open) {
   const runs = new Runs();
   const graphic = new TrainGraph(root.querySelector("svg.train-graph"), runs, () => board.live.knownUntil);
 
-  // The latest first: numbers fall.
+  // Latest first: ids fall.
   const list = new List(root, {
     all: () => log.events.map(({ id }) => id),
     find: (id) => log.find(id),
@@ -57,15 +57,15 @@ export function timeline(root, board, open) {
       if (fresh) runs.begin(board.picture, serverNow());
       runs.note(events, board.picture);
       const last = log.events.at(-1);
-      list.note([...log.events.slice(0, events.length).map(({ id }) => id), ...gone(last)]);
+      list.note([...log.events.slice(0, events.length).map(({ id }) => id), ...dropped(last)]);
     },
     again: () => list.again(),
     draw: () => list.draw(),
     focus: () => {},
   };
 
-  /** The numbers below the last one kept are let go of. */
-  function gone(last) {
+  /** The ids that the log no longer keeps. */
+  function dropped(last) {
     return last ? list.order.keys.filter((id) => Number(id) < Number(last.id)) : [];
   }
 }

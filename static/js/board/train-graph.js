@@ -1,6 +1,5 @@
-// The train graph: time from left to right, a line a resource. The staff lies where somebody had it, and
-// its end says how that ended; those who stood at the signal are dashes above. The list below says the
-// same in words.
+// The train graph: time runs from left to right, each resource has a line. A bar is a lease, and its end shows how it
+// ended; dashes above are waiters. The list of events below gives the same in words.
 
 import { serverNow } from "../lib/clock.js";
 import { s } from "../lib/dom.js";
@@ -20,7 +19,7 @@ export class TrainGraph {
 
   /**
    * @param {SVGSVGElement} svg @param {import("./runs.js").Runs} runs
-   * @param {() => number} known until when what has happened is known
+   * @param {() => number} known returns the instant until which events are known
    */
   constructor(svg, runs, known) {
     this.svg = svg;
@@ -32,7 +31,7 @@ export class TrainGraph {
     this.names = s("g");
     svg.append(this.lines, this.moving, this.names);
     new ResizeObserver(([{ contentRect }]) => {
-      // In units of the page's text, which is larger on a wall.
+      // In units of the text size, which is larger on a wall screen.
       this.unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
       this.width = contentRect.width / this.unit;
       this.draw();
@@ -63,11 +62,11 @@ export class TrainGraph {
       ),
     );
     const count = lanes.reduce((sum, { runs }) => sum + runs.length, 0);
-    const said = t("bd_graphic", { lanes: number(lanes.length), runs: number(count) });
-    if (this.svg.getAttribute("aria-label") !== said) this.svg.setAttribute("aria-label", said);
+    const label = t("bd_graphic", { lanes: number(lanes.length), runs: number(count) });
+    if (this.svg.getAttribute("aria-label") !== label) this.svg.setAttribute("aria-label", label);
   }
 
-  /** A line keeps its place; one of which nothing has been heard makes room for one that has news. */
+  /** A resource keeps its line. When all lines are taken, one without recent events gives way to one with events. */
   #settle(now) {
     const { lanes } = this.runs;
     this.#places = this.#places.filter((name) => lanes.has(name));
@@ -130,7 +129,7 @@ export class TrainGraph {
   }
 }
 
-/** Those who read together have the staff together: their bars lie one above the other. */
+/** Shared leases overlap: their bars share the height of a line, one above the other. */
 function slots(runs) {
   const placed = [];
   let together = [];

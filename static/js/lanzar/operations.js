@@ -1,4 +1,4 @@
-// The operations that can be launched and how each turns the editor's JSON into a request.
+// The operations that can be launched, and what the editor's JSON becomes: a request, a curl command, a link.
 
 import { base64url, fromBase64url, utf8 } from "../lib/bytes.js";
 import { read } from "../lib/json.js";
@@ -7,10 +7,10 @@ import { data } from "../lib/text.js";
 const MARK = "#peticion=";
 const LONGEST = 8000;
 
-/** By name: {title, words, method, path, sends: "body" | "query", example}. The server's own list. */
+/** By name: {title, words, method, path, sends: "body" | "query", example}. The list comes from the server. */
 export const operations = data("operations");
 
-/** Stands for the visitor's DID in an example, until there is a key. */
+/** The DID in examples until there is a key. */
 export const PLACEHOLDER = "did:key:z6Mk…";
 
 export function example(name, did, resource) {
@@ -33,7 +33,7 @@ export function toRequest(name, text, value) {
   return { method, path: path + search };
 }
 
-/** A word of a command for a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 export const quoted = (text) =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -57,7 +57,7 @@ function compact(body) {
 
 /**
  * A request as a link: its operation and its JSON, in the part of the address after #, which is never sent.
- * The link has no key, none of the DIDs in `own` and no lease id: who opens it signs with their own key.
+ * The link has no key, no lease id and none of the DIDs in `own`. The person who opens it signs with their own key.
  */
 export function link(operation, text, own) {
   const { value } = read(text);
@@ -71,7 +71,7 @@ export function link(operation, text, own) {
   return `${location.origin}${location.pathname}${MARK}${packed}`;
 }
 
-/** What an address asks to be opened, {operation, text}; null if nothing, or nothing that can be read. */
+/** The request in the fragment of an address, {operation, text}; null if there is none or it cannot be read. */
 export function opened(hash) {
   if (!hash.startsWith(MARK) || hash.length > LONGEST) return null;
   try {

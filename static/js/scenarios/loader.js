@@ -1,4 +1,4 @@
-// The scenarios' place on the page: what plays them is fetched when they come near the window.
+// The scenarios' section of the page: the code that plays them is fetched when the section comes near the window.
 
 import { part } from "../lib/dom.js";
 import { furnish } from "../lib/parts.js";
@@ -6,7 +6,7 @@ import { data } from "../lib/text.js";
 
 const NEAR = "300px";
 
-/** @param {() => Promise<{trial, live, signers, baseUrl}>} page what the stories are played with */
+/** @param {() => Promise<{trial, live, signers, baseUrl}>} page returns what the stories need */
 export function scenarios(root, page) {
   const stage = part(root, "story");
   const programs = Object.fromEntries(data("scenarios").map(({ id, exports }) => [id, exports]));
@@ -19,7 +19,7 @@ export function scenarios(root, page) {
     root.dataset.ready = "";
   }
 
-  // The text's situations lead here.
+  // Links in the page's text choose a story.
   document.addEventListener("click", ({ target }) => {
     const link = /** @type {Element} */ (target).closest?.("a[data-scenario]");
     const story = /** @type {HTMLElement} */ (link)?.dataset.scenario;
