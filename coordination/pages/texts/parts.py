@@ -64,7 +64,7 @@ SCENARIOS: Texts = {
         "estropear nada."
     ),
     "sc_crash_one_holder": _("Nunca hay dos titulares."),
-    "sc_crash_alarm": _("Caduca a su hora, sin que nadie pregunte."),
+    "sc_crash_expiry": _("Caduca a su hora, sin que nadie pregunte."),
     "sc_crash_once": _("A pierde confianza una sola vez."),
     "sc_crash_once_seen": _("A tiene ahora {score}."),
     "sc_crash_offered": _("Se le ofrece a B, el primero de la cola."),
