@@ -36,7 +36,7 @@ export function agents(root, board, open) {
     all: () => board.picture.agents.keys(),
     find: (did) => board.picture.agents.get(did),
     rank,
-    sought: () => Boolean(board.words || address.filtro),
+    filtered: () => Boolean(board.words || address.filtro),
     create,
     update: (row, did) => update(row, did, board.picture.agents.get(did), list.rows.letters),
   });

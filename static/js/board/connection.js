@@ -58,7 +58,7 @@ export class Connection {
  * is no longer the person's, it ends the live picture with that reason, which the whole board shows.
  * @param {import("../lib/live.js").Live} live @param {string} members an address that every member may read
  */
-export const asking = (live, members) => async (path, query) => {
+export const makeAsk = (live, members) => async (path, query) => {
   const answer = await fetch(`${path}?${new URLSearchParams(query)}`, HOW);
   // The server redirects only to the log-in.
   if (answer.type === "opaqueredirect") live.over("ended");

@@ -16,10 +16,10 @@ export class List {
    *   all: () => Iterable<string>,
    *   find: (key: string) => any,
    *   rank: (thing: any) => unknown[] | null,
-   *   sought: () => boolean,
+   *   filtered: () => boolean,
    *   create: () => HTMLElement,
    *   update: (row: HTMLElement, key: string) => void,
-   * }} kind `sought`: whether a search or filter is on
+   * }} kind `filtered`: whether a search or filter is on
    */
   constructor(root, kind) {
     this.root = root;
@@ -59,9 +59,9 @@ export class List {
     this.table.hidden = !keys.length;
     this.rows.show(keys);
     this.empty.hidden = keys.length > 0;
-    const sought = this.kind.sought();
-    part(this.empty, "nothing").hidden = sought;
-    part(this.empty, "no-match").hidden = !sought;
+    const filtered = this.kind.filtered();
+    part(this.empty, "nothing").hidden = filtered;
+    part(this.empty, "no-match").hidden = !filtered;
     // The button keeps its place while the list is held, so that it moves nothing either.
     this.button.toggleAttribute("data-idle", !(held && pending));
     this.button.disabled = !(held && pending);

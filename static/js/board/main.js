@@ -7,7 +7,7 @@ import { number } from "../lib/text.js";
 import { Address } from "./address.js";
 import { agents } from "./agents.js";
 import { Beyond } from "./beyond.js";
-import { asking, Connection } from "./connection.js";
+import { Connection, makeAsk } from "./connection.js";
 import { deadlocks } from "./deadlocks.js";
 import { Drawer } from "./drawer.js";
 import { Log, Rates } from "./log.js";
@@ -21,7 +21,7 @@ const whenIdle = window.requestIdleCallback ?? ((then) => setTimeout(then, 100))
 const root = document.getElementById("board");
 const live = new Live(root.dataset.socket);
 const address = new Address();
-const ask = asking(live, part(root, "beyond").dataset.from);
+const ask = makeAsk(live, part(root, "beyond").dataset.from);
 const board = { picture: null, words: "", address, log: new Log(), live, ask };
 const connection = new Connection(root, live);
 const rates = new Rates();

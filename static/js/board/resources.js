@@ -41,7 +41,7 @@ export function resources(root, board, open) {
     all: () => board.picture.sections.keys(),
     find: (name) => board.picture.sections.get(name),
     rank,
-    sought: () => Boolean(board.words || address.filtro),
+    filtered: () => Boolean(board.words || address.filtro),
     create,
     update: (row, name) => update(row, name, board.picture.sections.get(name), list.rows.letters),
   });

@@ -41,7 +41,7 @@ export function timeline(root, board, open) {
       (FILTERS[address.filtro] ?? FILTERS[""])(event) && mentions(event, board.words)
         ? [-Number(event.id)]
         : null,
-    sought: () => Boolean(board.words || address.filtro),
+    filtered: () => Boolean(board.words || address.filtro),
     create,
     update: (row, id) => update(row, log.find(id), list.rows.letters),
   });
