@@ -1,8 +1,7 @@
-"""Bundles other people's JavaScript for the pages: `python -m tests.bundles` (`make bundles`).
+"""Other people's JavaScript for the pages, bundled: `python -m tests.bundles` (`make bundles`).
 
-It needs Node and npm. The bundles in `static/dist` are committed, so that serving needs neither.
-`static/dist/sources.json` has the digests of the bundles and of their sources; a test compares them with the
-files.
+It needs Node and npm. What it makes lies in `static/dist`, committed, so that serving needs neither;
+`sources.json` there holds the digests of what each bundle was made from, and a test holds them to the files.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ LOCK = ("package.json", "package-lock.json")
 
 
 def digests() -> dict[str, str]:
-    """SHA-256 digests in hexadecimal of the sources, the lock file and the bundles, by path."""
+    """SHA-256 of the sources, of the lock file and of the bundles, by path."""
     files = [*(ROOT / name for name in LOCK), *sorted(SOURCES.glob("*.js")), *sorted(DIST.glob("*.js"))]
     return {
         file.relative_to(ROOT).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files
@@ -27,7 +26,7 @@ def digests() -> dict[str, str]:
 
 
 def main() -> None:
-    """Install the packages of the lock file, bundle, and write licences and digests."""
+    """Install what the lock file names, bundle, record."""
     subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=ROOT, check=True)
     sources = [str(file) for file in sorted(SOURCES.glob("*.js"))]
     options = [
@@ -48,7 +47,7 @@ def main() -> None:
 
 
 def _licenses() -> Iterator[str]:
-    """The licence text of each bundled package, below its name and version."""
+    """The license of everything that is bundled, under its name and version."""
     for path, package in json.loads((ROOT / "package-lock.json").read_text())["packages"].items():
         if path and not package.get("dev"):
             name = path.removeprefix("node_modules/")

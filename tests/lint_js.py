@@ -1,8 +1,8 @@
-"""Checks style and types of the browser code: `python -m tests.lint_js` (`make lint-js`).
+"""Style and types of the browser code: `python -m tests.lint_js` (`make lint-js`).
 
-biome lints, and TypeScript checks the types in JSDoc comments; neither writes a file. Both are packages of
-`package-lock.json`, so Node and npm are needed, and a network the first time. With `--if-possible`, for
-`make check`, a missing tool is reported and the code is not checked.
+biome lints, and TypeScript checks the types that JSDoc comments give; neither writes a file. Both come from
+`package-lock.json`, so Node and npm must be there, and a network the first time. `--if-possible`, for
+`make check`: where they are not, say so and leave the code unchecked.
 """
 
 import shutil
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = ROOT / "node_modules"
 LOCK, INSTALLED = ROOT / "package-lock.json", MODULES / "installed.json"
-# No script of a package runs. Not `npm ci`: it fails when a registry lacks a package of another platform.
+# No script of a package runs. Not `npm ci`: it fails where a registry lacks another platform's package.
 INSTALL = (
     "npm",
     "install",
@@ -28,23 +28,23 @@ CHECKS = (("biome", "lint", "--error-on-warnings"), ("tsc", "--project", "jsconf
 
 
 class NotPossible(Exception):
-    """The tools are missing and cannot be installed; the message says why."""
+    """The tools are not there and cannot be installed; the words say why."""
 
 
 def install() -> None:
-    """Install the packages of the lock file, unless they are installed. Raises NotPossible."""
+    """The packages of the lock file, unless they are there. Raises NotPossible."""
     if INSTALLED.exists() and INSTALLED.read_bytes() == LOCK.read_bytes():
         return
     if shutil.which("node") is None or shutil.which("npm") is None:
         raise NotPossible("Node and npm are not installed (apt-get install nodejs npm)")
-    print("Installing the packages of package-lock.json …", file=sys.stderr)
+    print("Installing what package-lock.json names …", file=sys.stderr)
     if subprocess.run(INSTALL, cwd=ROOT).returncode != 0:
-        raise NotPossible("npm could not install the packages of package-lock.json")
+        raise NotPossible("npm could not install what package-lock.json names")
     shutil.copy(LOCK, INSTALLED)
 
 
 def main() -> int:
-    """Run both checks; the exit code is 0 when neither finds anything."""
+    """Run both; the exit code is 0 when neither finds anything."""
     try:
         install()
     except NotPossible as fault:
