@@ -5,29 +5,37 @@ refer to a workspace by its public id. Instants are integer milliseconds since t
 in tenths. Embedded they are an SQLite file of their own, so that nothing else stands in the authority's way.
 """
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
 
 MODES = [("shared", "compartido"), ("exclusive", "exclusivo")]
 
+if TYPE_CHECKING:  # Django's field classes take no type arguments at run time, so a subclass cannot pass them on
+    KeyField, RowId = models.CharField, models.BigAutoField
+else:
 
-class KeyField(models.CharField):
-    """A text that rows are found by as a whole. Spelt so, the type has no second index for LIKE, which every
-    grant would pay for and nobody would use."""
+    class KeyField(models.CharField):
+        """A text that rows are found by as a whole.
 
-    def db_type(self, connection: Any) -> str:
-        return f"character varying({self.max_length})"
+        For a plain CharField PostgreSQL gets a second index, for LIKE. Each grant would pay for it, and no
+        query uses it. This spelling of the type has no second index.
+        """
 
+        def db_type(self, connection: Any) -> str:
+            return f"character varying({self.max_length})"
 
-class RowId(models.BigAutoField):
-    """A number that rises from row to row. Where SQLite keeps a count beside the table, so that not even the
-    last number is ever used twice, each row would pay for it; here only the order of the rows that are there
-    matters."""
+    class RowId(models.BigAutoField):
+        """A number that rises from row to row.
 
-    def db_type_suffix(self, connection: Any) -> str | None:
-        return None if connection.vendor == "sqlite" else super().db_type_suffix(connection)
+        Django has SQLite keep the last number of a table in a table of its own, so that no number is used
+        twice even after the last row was deleted. Each row would pay for that. Here only the order of the
+        present rows matters.
+        """
+
+        def db_type_suffix(self, connection: Any) -> str | None:
+            return None if connection.vendor == "sqlite" else super().db_type_suffix(connection)
 
 
 class InWorkspace(models.Model):

@@ -81,13 +81,28 @@ class Batch:
     def split(self) -> list["Batch"]:
         """The same work in the same order as smaller batches, to find what is at fault; none when there is
         nothing to divide."""
-        kinds = {"owed": self.owed, "drained": self.drained, "due": self.due, "items": self.items}
-        filled = [(kind, work) for kind, work in kinds.items() if work]
-        if len(filled) == 1:
-            [(kind, work)] = filled
-            half = len(work) // 2
-            filled = [(kind, work[:half]), (kind, work[half:])] if half else []
-        return [Batch(until=self.until, **{kind: work}) for kind, work in filled]
+        parts = [
+            Batch(owed=self.owed, until=self.until),
+            Batch(drained=self.drained, until=self.until),
+            Batch(due=self.due, until=self.until),
+            Batch(self.items, until=self.until),
+        ]
+        filled = [part for part in parts if part._size()]
+        return filled if len(filled) > 1 else self._halves()
+
+    def _size(self) -> int:
+        """How many pieces of work there are."""
+        return len(self.owed) + len(self.drained) + len(self.due) + len(self.items)
+
+    def _halves(self) -> list["Batch"]:
+        """Two batches of work of one kind; none when it is a single piece."""
+        half = self._size() // 2
+        if not half:
+            return []
+        return [
+            Batch(self.items[part], self.due[part], self.until, self.owed[part], self.drained[part])
+            for part in (slice(half), slice(half, None))
+        ]
 
     def names(self) -> str:
         """What is asked for, for the log."""

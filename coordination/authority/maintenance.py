@@ -8,8 +8,9 @@ resource begins that is used again. All is done in small steps, so that no lease
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Protocol, TypeVar
 
 from coordination.storage.engines.base import Engine, Key, Row
 from coordination.storage.store import Store
@@ -23,10 +24,15 @@ AT_ONCE = 500  # rows of one step
 FIRST_S = 600.0
 EACH_S = 86_400.0
 
-# Does a job with the store that writes, and returns what it returns.
-Run = Callable[[Callable[[Store], Any]], Any]
-# Of these workspaces, those that are no more.
+T = TypeVar("T")
+# Which of these workspaces no longer exist.
 Gone = Callable[[list[str]], set[str]]
+
+
+class Run(Protocol):
+    """Runs a job with the store that writes, and returns what the job returns."""
+
+    def __call__(self, job: Callable[[Store], T], /) -> T: ...
 
 
 def none_gone(workspaces: list[str]) -> set[str]:
@@ -53,7 +59,7 @@ def _forget_tenants(read: Engine, run: Run, gone: Gone) -> None:
     after = ""
     while workspaces := read.tenants_after(after, AT_ONCE):
         for workspace in sorted(gone(workspaces)):
-            while run(lambda store, of=workspace: store.forget_tenant(of, AT_ONCE)):
+            while run(partial(Store.forget_tenant, workspace=workspace, limit=AT_ONCE)):
                 pass
         after = workspaces[-1]
 
@@ -67,7 +73,7 @@ def _purge(rows: list[Row], run: Run, unused_since: int) -> int:
     purged = 0
     for workspace, keys in groupby(idle, key=lambda key: key[0]):
         names = [name for _, name in keys]
-        purged += run(lambda store, at=workspace, names=names: store.purge(at, names, unused_since))
+        purged += run(partial(Store.purge, workspace=workspace, names=names, unused_since=unused_since))
     return purged
 
 
@@ -106,7 +112,7 @@ class Housekeeper:
     def round(self, run: Run) -> int:
         """Keep house now."""
 
-        def step(job: Callable[[Store], Any]) -> Any:
+        def step(job: Callable[[Store], T]) -> T:
             if self._stopping.is_set():
                 raise InterruptedError("the authority ends")
             return run(job)

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connections
 
 from coordination.storage import clock
-from coordination.storage.engines.base import StorageFault
+from coordination.storage.engines.base import Standing, StorageFault
 from coordination.storage.engines.sqlite.files import TABLES, beside, prepare
 from coordination.storage.engines.sqlite.session import FileLock, connect, faults, lock_path
 from coordination.storage.opening import embedded_file, open_engine, prepare_files
@@ -59,7 +59,7 @@ def restore(source: Path | None, new: bool) -> dict[str, Any]:
     return {"restored": True, **told, "setAside": [str(file) for file in moved]}
 
 
-def _raise(new: bool) -> restoring.Standing:
+def _raise(new: bool) -> Standing:
     engine = open_engine(marked=True)
     try:
         issued, given = restoring.of_ledger()

@@ -22,7 +22,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 from coordination.storage import clock
 from coordination.storage.engines.base import InDoubt, Key, WriteRefused
@@ -47,6 +47,8 @@ SLOW_FAULT_MS = 1_000
 PROVEN_MS = 250  # a write that was durable so long ago proves that writes are
 FAULT_SHOWN_MS = 1_000
 STOP_S = 10
+
+T = TypeVar("T")
 
 
 class Authority:
@@ -106,9 +108,9 @@ class Authority:
         self._wake()
         return done
 
-    def run(self, job: Callable[[Store], Any]) -> "Future[Any]":
+    def run(self, job: Callable[[Store], T]) -> "Future[T]":
         """Run `job` on the authority's thread, between batches: what must write through its connection."""
-        done: Future[Any] = Future()
+        done: Future[T] = Future()
         self._jobs.append((job, done))
         self._wake()
         return done

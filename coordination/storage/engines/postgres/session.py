@@ -54,10 +54,10 @@ Statement = tuple[str, Sequence[Any]]
 
 
 class Answer(NamedTuple):
-    """What a statement gave: its rows, how many it met, and its command's tag (`COMMIT`, `ROLLBACK` …)."""
+    """What a statement gave: its rows, how many rows it `met`, and its command's tag (`COMMIT`, `ROLLBACK` …)."""
 
     rows: list[tuple[Any, ...]]
-    count: int
+    met: int
     tag: str
 
 

@@ -34,7 +34,7 @@ class PostgresUpkeep(PostgresConnection):
         with faults():
             self._ask((sql.STAMP, [new_stamp(), workspace]))
             gone = sum(
-                a.count for a in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
+                answer.met for answer in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
             )
             tokens = self._ask((sql.FORGET_RESOURCES, [workspace, limit]))[0].rows
             if not gone and not tokens:
@@ -53,7 +53,7 @@ class PostgresUpkeep(PostgresConnection):
                     [before, limit],
                 ),
             )
-        return moves.count
+        return moves.met
 
     def forget_pulses(self, older_ms: int) -> None:
         self._all("DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s", [older_ms])
