@@ -12,7 +12,9 @@ from django.db.models import Q
 
 MODES = [("shared", "compartido"), ("exclusive", "exclusivo")]
 
-if TYPE_CHECKING:  # Django's field classes take no type arguments at run time, so a subclass cannot pass them on
+if (
+    TYPE_CHECKING
+):  # Django's field classes take no type arguments at run time, so a subclass cannot pass them on
     KeyField, RowId = models.CharField, models.BigAutoField
 else:
 

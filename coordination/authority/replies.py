@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from coordination.core.messages import Acquire, Command, Granted, Outcome
-from coordination.core.model import Mode
-from coordination.core.value import value
+from coordination.core.model import Mode, value
 from intramedial.receipts import receipt as receipts
 
 
@@ -62,7 +61,7 @@ class Pending:
         return self.ask.workspace
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Owed:
     """A lease that its agent was not told of, as it was granted: renewed since, it has been told of."""
 

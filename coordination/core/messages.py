@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from .value import value
+from .model import value
 
 if TYPE_CHECKING:
     from .model import Lease, Mode
@@ -43,7 +44,7 @@ class Release:
     lease_id: str | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """Leave the queue of `resource`, and its list of deadlocks."""
 
@@ -51,7 +52,7 @@ class Withdraw:
     agent: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Revoke:
     """End a lease before its time, without a trust move: somebody with the right to do so asks."""
 
@@ -59,7 +60,7 @@ class Revoke:
     lease_id: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ReturnUndelivered:
     """End a lease without a trust move: no caller received its grant.
 
@@ -107,7 +108,7 @@ class Step(NamedTuple):
     waits_for: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Deadlock:
     """Refused, `deadlock`: `cycle` starts with the caller; `holder` is its second agent."""
 
@@ -117,7 +118,7 @@ class Deadlock:
     reason: Reason = Reason.DEADLOCK
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class LimitReached:
     """Refused: the workspace holds or waits for as many resources as it may at once."""
 
@@ -133,7 +134,7 @@ class Released:
     delta: Decimal
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class NotReleased:
     """Refused, `stale_lease` or `not_held`; `holder` is another agent that holds it, if one does."""
 
@@ -141,12 +142,12 @@ class NotReleased:
     holder: str | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Withdrawn:
     withdrawn: bool
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Ended:
     """Of `Revoke` and `ReturnUndelivered`: whether the lease was there and has ended."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from .messages import Step
 from .model import Refusal, Resource
-from .value import value
 from .waitgraph import blockers, cycle_through, find_cycle
 from .world import World
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class DeadlockPair:
     """A remembered refusal that would still close a cycle: `agents` = the refused one and the holder it was
     refused for; `resources` = what it asked for and what that holder waits for."""

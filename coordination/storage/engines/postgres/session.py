@@ -54,7 +54,7 @@ Statement = tuple[str, Sequence[Any]]
 
 
 class Answer(NamedTuple):
-    """What a statement gave: its rows, how many rows it `met`, and its command's tag (`COMMIT`, `ROLLBACK` …)."""
+    """The result of a statement: its rows, how many rows it met, and its tag (`COMMIT`, `ROLLBACK` …)."""
 
     rows: list[tuple[Any, ...]]
     met: int

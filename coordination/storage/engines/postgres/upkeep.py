@@ -34,7 +34,8 @@ class PostgresUpkeep(PostgresConnection):
         with faults():
             self._ask((sql.STAMP, [new_stamp(), workspace]))
             gone = sum(
-                answer.met for answer in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
+                answer.met
+                for answer in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
             )
             tokens = self._ask((sql.FORGET_RESOURCES, [workspace, limit]))[0].rows
             if not gone and not tokens:
