@@ -19,10 +19,9 @@ from coordination.core.messages import (
     ReturnUndelivered,
     Revoke,
 )
-from coordination.storage.backlog import Backlog
 from coordination.storage.clock import Clock, steady_ms
 from coordination.storage.engines.base import Key
-from coordination.storage.store import Needs, Store, Transaction
+from coordination.storage.store import Backlog, Needs, Store, Transaction
 from coordination.wire import serialize
 from coordination.wire.ids import new_receipt_id
 from intramedial.receipts import receipt as receipts

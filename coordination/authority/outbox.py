@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from coordination.storage.backlog import Backlog
 from coordination.storage.clock import steady_ms
 from coordination.storage.engines.base import Engine, Row
 from coordination.storage.opening import open_engine
+from coordination.storage.store import Backlog
 from intramedial.ledger import log
 from intramedial.receipts import receipt as receipts
 from intramedial.receipts import signing

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from coordination.storage import clock
-from coordination.storage.backlog import Backlog
 from coordination.storage.engines.base import Standing
 from coordination.storage.opening import open_engine, outbox_limit, prepare_files, rules, unused_days
-from coordination.storage.store import PULSE_MS, StorageFault, Store
+from coordination.storage.store import PULSE_MS, Backlog, StorageFault, Store
 from intramedial.databases import disk
 
 from . import recovery, restoring
-from .clock_watch import ClockWatch, in_words
 from .maintenance import Gone, Housekeeper, keep_house, none_gone
 from .outbox import Drain
 from .replies import Answer, Ask, Unavailable, passing
@@ -55,7 +53,7 @@ _authority: Authority | None = None
 _drain: Drain | None = None
 _backlog = Backlog()
 _housekeeper: Housekeeper | None = None
-_clock_watch: ClockWatch | None = None
+_clock_watch: clock.ClockWatch | None = None
 _gone: Gone = none_gone
 _used: Callable[[], bool] = bool
 
@@ -107,7 +105,7 @@ def start(outage_after_ms: int | None = 5_000) -> Authority:
             housekeeper = Housekeeper(lambda: open_engine(readonly=True), unused_days(), _gone)
             housekeeper.start(lambda job: authority.run(job).result(timeout=60))
             _backlog = backlog
-            _clock_watch = ClockWatch(authority.clock_ahead_ms)
+            _clock_watch = clock.ClockWatch(authority.clock_ahead_ms)
             _clock_watch.start()
             _authority, _drain, _housekeeper = authority, drain, housekeeper
         return _authority
@@ -134,14 +132,14 @@ def ledger_fault() -> str:
 
 
 def dropped() -> int:
-    """Entries that the ledger lacks for good since this process began: see `storage/backlog.py`."""
+    """Entries that the ledger lacks for good since this process began: see `Backlog`."""
     return _backlog.dropped
 
 
 def clock_ahead() -> str:
     """By how much the authority's clock is ahead of the machine's, in words; empty if it is not by much."""
     ahead_ms = 0 if _authority is None else _authority.clock_ahead_ms()
-    return in_words(ahead_ms) if ahead_ms >= clock.AHEAD_MS else ""
+    return clock.in_words(ahead_ms) if ahead_ms >= clock.AHEAD_MS else ""
 
 
 async def check() -> dict[str, Any]:

@@ -37,8 +37,6 @@ from typing import Any
 import orjson
 from channels.layers import BaseChannelLayer
 
-from .tasks import end
-
 logger = logging.getLogger(__name__)
 
 GROUP = "live"
@@ -47,6 +45,7 @@ BEAT_S = 2.0
 SEND_S = 2.0
 EVENTS_LIMIT = 500
 HELD_LIMIT = 20_000
+CANCEL_AGAIN_S = 0.1
 
 Event = dict[str, Any]
 
@@ -128,7 +127,7 @@ class Broadcaster:
         """Send what is held and end."""
         task, self._task, self._loop = self._task, None, None
         if task is not None:
-            await end(task)
+            await end_task(task)
             await self._send_held()
         self._wanted = ()
 
@@ -175,6 +174,19 @@ class Broadcaster:
             self._failing = True
         else:
             self._failing = False
+
+
+async def end_task(task: "asyncio.Task[None]") -> None:
+    """Cancel a task and wait until it has ended; its exception is ignored.
+
+    It is cancelled again and again, because a cancellation can be lost. `asyncio.wait_for`, which the channel
+    layers use, loses it before Python 3.12 when what it waits for is done at the same moment.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=CANCEL_AGAIN_S)
+    if not task.cancelled():
+        task.exception()
 
 
 def _pack(events: list[Event] | None) -> bytes | None:

@@ -27,7 +27,6 @@ from .messages import (
 )
 from .model import Lease, Mode, Refusal, Resource, Rules, Wait
 from .settle import offer
-from .trust import earn
 from .waitgraph import find_cycle, is_free
 from .world import World
 
@@ -178,7 +177,7 @@ def _release(world: World, ask: Release, now: int) -> Outcome:
         return NotReleased(
             reason, next((held.agent for held in resource.leases if held.agent != ask.agent), None)
         )
-    moved = earn(world, lease)
+    moved = world.earn(lease)
     _end_lease(world, resource, lease, now, moved)
     return Released(lease.lease_id, resource.name, lease.token, moved.score, moved.delta)
 

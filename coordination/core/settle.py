@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from .messages import Event, Kind
 from .model import Resource, Rules, Wait
-from .trust import pay
 from .waitgraph import is_free
 from .world import World
 
@@ -33,7 +32,7 @@ def settle(world: World, now: int, names: Iterable[str] | None = None) -> None:
     happened.sort(key=lambda event: (event.at, event.resource))
     for event in happened:
         if event.kind is Kind.EXPIRED and event.lease is not None and not event.outage:
-            event = replace(event, trust=pay(world, event.lease))
+            event = replace(event, trust=world.pay(event.lease))
         world.events.append(event)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 
-from .messages import Event
-from .model import Agent, Outage, Resource, Rules, Wait
+from .messages import Event, TrustMove
+from .model import Agent, Lease, Outage, Resource, Rules, Wait
 
 Edge = tuple[str, str]  # the agent waited for, the resource waited for
+
+_LEAST, _MOST = Decimal("0.0"), Decimal("100.0")  # of trust
 
 
 @dataclass(slots=True)
@@ -119,3 +122,21 @@ class World:
         if did not in self.changed_agents:
             self.changed_agents[did] = self.agents.get(did)
         self.agents[did] = agent
+
+    def earn(self, lease: Lease) -> TrustMove:
+        """Raise the trust of the holder: it released its lease."""
+        agent = self.know(lease.agent)
+        score = _within(agent.trust + self.rules.trust_release)
+        self.put_agent(Agent(agent.did, score, agent.releases + 1, agent.expiries, lease.lease_id))
+        return TrustMove(score, score - agent.trust, agent.moved_by)
+
+    def pay(self, lease: Lease) -> TrustMove:
+        """Lower the trust of the holder: it let its lease expire."""
+        agent = self.know(lease.agent)
+        score = _within(agent.trust + self.rules.trust_expiry)
+        self.put_agent(Agent(agent.did, score, agent.releases, agent.expiries + 1, lease.lease_id))
+        return TrustMove(score, score - agent.trust, agent.moved_by)
+
+
+def _within(score: Decimal) -> Decimal:
+    return min(_MOST, max(_LEAST, score))

@@ -18,8 +18,7 @@ import orjson
 from channels.layers import BaseChannelLayer, InMemoryChannelLayer, get_channel_layer
 from django.conf import settings
 
-from coordination.authority.publisher import BEAT_S, GROUP, SEND_S, Broadcaster, broadcaster
-from coordination.authority.tasks import end
+from coordination.authority.publisher import BEAT_S, GROUP, SEND_S, Broadcaster, broadcaster, end_task
 from coordination.read import current
 from intramedial.accounts import watching
 from intramedial.accounts.watching import Watcher
@@ -90,7 +89,7 @@ class Hub:
         """Send what is held, end the tasks and leave the group."""
         await self._voice.detach()
         for task in [*self._tasks, *(room.close() for room in self.rooms.values())]:
-            await end(task)
+            await end_task(task)
         with contextlib.suppress(Exception):
             async with asyncio.timeout(SEND_S):
                 await self._layer.group_discard(GROUP, self._channel)

@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from coordination.core.model import Agent, Lease, Resource
-from coordination.core.picture import deadlocks
+from coordination.core.waitgraph import deadlocks
 from coordination.storage import clock
 from coordination.storage.opening import open_engine, rules
 from coordination.storage.store import StorageFault, Store, Transaction
-from coordination.wire import cursors, serialize
+from coordination.wire import serialize
+from coordination.wire.ids import cursor_after
 
 __all__ = [
     *("PAGE", "StorageFault", "agent", "conduct", "deadlock_list", "lease", "picture", "search"),
@@ -34,7 +35,7 @@ async def picture(workspace: str, resource: str | None = None, limit: int = PAGE
     """The body of `GET wait`: holders, queues, deadlock pairs of one resource or of a page of resources.
 
     A page holds whole queues of up to `limit` resources whose names come after `after`; `nextCursor` is there
-    when more follow (see `cursors`). Deadlock pairs stand with the resource that was asked for. Raises
+    when more follow (see `wire/ids.py`). Deadlock pairs stand with the resource that was asked for. Raises
     StorageFault.
     """
 
@@ -45,7 +46,7 @@ async def picture(workspace: str, resource: str | None = None, limit: int = PAGE
             names = transaction.active_names(workspace, after, limit + 1)
             names, more = names[:limit], len(names) > limit
         shown = _shown(transaction, workspace, names, resource)
-        return {**shown, "nextCursor": cursors.give(workspace, names[-1])} if more else shown
+        return {**shown, "nextCursor": cursor_after(workspace, names[-1])} if more else shown
 
     return await _reading(read)
 

@@ -13,21 +13,73 @@ Whatever fails, all is forgotten.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from coordination.core.model import Outage, Rules
 from coordination.wire.ids import new_stamp
 
-from .backlog import Backlog
 from .engines.base import Begun, Engine, StorageFault
 from .transaction import Memory, Needs, Transaction
 
-__all__ = ["Needs", "StorageFault", "Store", "Transaction"]
+__all__ = ["Backlog", "Needs", "StorageFault", "Store", "Transaction"]
+
+logger = logging.getLogger(__name__)
 
 PULSE_MS = 250  # how old the pulse of a process may be that is at work
 REMEMBERED = 60_000  # workspaces, resources and agents; some hundred bytes each
 FAR = 1 << 62
+OUTBOX_ROW = 200  # bytes that a row takes besides its claims
+
+
+class Backlog:
+    """The size of the outbox in bytes, and its limit. One thread admits entries, another counts them.
+
+    The outbox is in the authority's own database. While the ledger is away, it grows with every grant.
+    Without a limit it would fill the disk, and then no lease could be granted, released or reclaimed. Above
+    the limit entries are not recorded, leases go on, and an error is logged. No answer is lost by that: each
+    carries its receipt, whose signature proves what was decided. Only the copy in the ledger is missing, and
+    `dropped` counts these entries. Between two counts of the rows the size is an estimate.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        """`limit`: bytes that may wait; None for any number."""
+        self.limit = limit
+        self.size = 0
+        self.dropped = 0
+        """Entries that were not recorded since this process began."""
+
+    def admit(self, claims: int) -> bool:
+        """Whether an entry with so many bytes of claims may be recorded, which then counts."""
+        if self.limit is not None and self.size + claims + OUTBOX_ROW > self.limit:
+            self._drop()
+            return False
+        self.size += claims + OUTBOX_ROW
+        return True
+
+    def left(self, claims: list[int]) -> None:
+        """The ledger has entries with so many bytes of claims: they are in the outbox no more."""
+        self.size = max(0, self.size - sum(claims) - OUTBOX_ROW * len(claims))
+
+    def doubtful(self) -> bool:
+        """Whether it looks so large that it should be counted."""
+        return self.limit is not None and self.size > self.limit // 10
+
+    def count(self, rows: int, claims: int) -> None:
+        """So many rows with so many bytes of claims are there."""
+        self.size = rows * OUTBOX_ROW + claims
+
+    def _drop(self) -> None:
+        self.dropped += 1
+        # Logged at the first, the second, the fourth …: callers cannot fill the log.
+        if self.dropped & (self.dropped - 1) == 0:
+            logger.error(
+                "the outbox is full and the ledger does not take it: entries were dropped, %s so far. Leases"
+                " go on, and their receipts are good; the ledger lacks them. Make room for the ledger, or"
+                " bring it back",
+                self.dropped,
+            )
 
 
 class Store:

@@ -26,7 +26,7 @@ from coordination.core.messages import (
     Withdrawn,
 )
 from coordination.core.model import Lease, Resource, Rules, Wait
-from coordination.core.picture import DeadlockPair
+from coordination.core.waitgraph import DeadlockPair
 
 Json = dict[str, Any]
 

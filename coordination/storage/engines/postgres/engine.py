@@ -15,6 +15,7 @@ import psycopg
 from coordination.storage.engines.base import (
     GRANTED,
     GUARDED,
+    UNKNOWN,
     WRITES,
     Begun,
     InDoubt,
@@ -27,12 +28,12 @@ from coordination.storage.engines.base import (
     WriteRefused,
 )
 from coordination.storage.engines.mark import Grant, Marker
+from coordination.wire.ids import new_stamp
 
 from . import sql
 from .connection import faults
 from .session import MISPREPARED, Session, Statement
 from .standing import PostgresStanding
-from .upkeep import PostgresUpkeep
 
 STILL_MS = 1_500  # a lock's holder that has sent nothing for so long has its session ended
 OUTBOX_IDLE_MS = 10_000
@@ -44,7 +45,7 @@ def lock_number(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-class PostgresEngine(PostgresStanding, PostgresUpkeep):
+class PostgresEngine(PostgresStanding):
     """See `Engine`. Connects when first needed and again after a lost connection."""
 
     shared = True
@@ -259,6 +260,55 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
 
     def latest(self) -> int:
         return int(self._all(f"SELECT {sql.CLOCK}")[0][0])
+
+    # --- maintenance: looks through the tables and forgets, in small steps ----------------------------
+
+    def resources_after(self, after: Key, limit: int) -> list[Row]:
+        query = (
+            "SELECT workspace, name, due_at, used_at FROM lease_resource WHERE (workspace, name) > (%s, %s)"
+            " ORDER BY workspace, name LIMIT %s"
+        )
+        return self._all(query, [*after, limit])
+
+    def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
+        keys = sql.document([(workspace, name) for name in names])
+        rows = self._all(sql.PURGE, [keys, unused_since, workspace, new_stamp()])
+        return int(rows[0][0])
+
+    def tenants_after(self, after: str, limit: int) -> list[str]:
+        query = "SELECT workspace FROM lease_tenant WHERE workspace > %s ORDER BY workspace LIMIT %s"
+        return self._names(query, after, limit)
+
+    def forget_tenant(self, workspace: str, limit: int) -> int:
+        if self._all(sql.BUSY, [workspace, workspace])[0][0]:
+            return 0
+        with faults():
+            self._ask((sql.STAMP, [new_stamp(), workspace]))
+            gone = sum(
+                answer.met
+                for answer in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
+            )
+            tokens = self._ask((sql.FORGET_RESOURCES, [workspace, limit]))[0].rows
+            if not gone and not tokens:
+                tokens = self._ask((sql.FORGET_FLOOR, [workspace]))[0].rows
+            if tokens:
+                self._ask((sql.RAISE_FLOOR, [UNKNOWN, max(token for (token,) in tokens)]))
+            return gone + len(tokens)
+
+    def forget_history(self, before: int, limit: int) -> int:
+        with faults():
+            _, moves = self._ask(
+                ("DELETE FROM lease_outage WHERE until < %s", [before]),
+                (
+                    "DELETE FROM lease_trust_move WHERE at < %s"
+                    " AND id = ANY(ARRAY(SELECT id FROM lease_trust_move ORDER BY id LIMIT %s))",
+                    [before, limit],
+                ),
+            )
+        return moves.met
+
+    def forget_pulses(self, older_ms: int) -> None:
+        self._all("DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s", [older_ms])
 
     def close(self) -> None:
         if self.marker is not None:
