@@ -53,7 +53,7 @@ class Rules:
     trust_expiry: Decimal = Decimal("-5.0")
 
     def wait_ms(self, ahead: int) -> int:
-        """The back-off told to a caller with `ahead` waits in front of it: min(cap, base · 2^ahead)."""
+        """The back-off, in ms, of a caller with `ahead` waits in front of it: min(cap, base · 2^ahead)."""
         return min(self.stampede_cap_ms, self.stampede_base_ms << min(ahead, 62))
 
 
@@ -133,7 +133,7 @@ class Resource:
 
 @value
 class Agent:
-    """What conduct has made of an agent. Known once it has acquired or waited. `moved_by`: the lease whose
+    """An agent's trust and counts. It is known once it has acquired or waited. `moved_by`: the lease whose
     end moved its trust last."""
 
     did: str
