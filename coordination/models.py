@@ -1,8 +1,8 @@
-"""The authority's tables. No policy: they say again, as constraints, what the core has decided.
+"""The authority's tables. They have no rules of their own: their constraints repeat what the core decides.
 
-Only `store.py` writes them, over its own connection; Django migrates them and lists them in the admin. Rows
-refer to a workspace by its public id. Instants are integer milliseconds since the Unix epoch; trust is kept
-in tenths. Embedded they are an SQLite file of their own, so that nothing else stands in the authority's way.
+Only the store writes them, over its own connection. Django migrates them and lists them in the admin. Rows
+refer to a workspace by its public id. Instants are integer milliseconds since the Unix epoch, and trust is
+kept in tenths. Embedded, they have an SQLite file of their own, so that no other writer delays the authority.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -72,8 +72,8 @@ class ResourceRow(Numbered):
         ]
         indexes: ClassVar = [
             models.Index(fields=["due_at"], name="resource_due", condition=Q(due_at__isnull=False)),
-            # However many are due elsewhere, or are there and not due: a workspace's own are found at once.
-            # Under another condition, so that no planner takes it for the index of what is due first of all.
+            # Finds what is due in one workspace, however much is due in others. Its condition differs from
+            # the one above, so that no planner uses it to find what is due first in all workspaces.
             models.Index(
                 fields=["workspace", "due_at"], name="resource_due_there", condition=Q(due_at__gt=0)
             ),
@@ -98,8 +98,8 @@ class LeaseRow(InWorkspace):
         verbose_name_plural = "leases"
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["workspace", "resource", "token"], name="one_lease_per_token"),
-            # The agent first, so that it is the index of what an agent holds as well, and that no planner
-            # takes it for one of what a workspace holds.
+            # The agent comes first, so that the index also finds what an agent holds, and no planner uses it
+            # to find what a workspace holds.
             models.UniqueConstraint(fields=["agent", "workspace", "resource"], name="one_lease_per_agent"),
             models.UniqueConstraint(
                 fields=["workspace", "resource"], name="one_exclusive_holder", condition=Q(mode="exclusive")
@@ -157,7 +157,7 @@ class RefusalRow(Numbered):
 
 
 class AgentRow(Numbered):
-    """What conduct has made of an agent; `score` in tenths."""
+    """An agent's trust, with `score` in tenths, and its counts."""
 
     did = models.CharField("agente", max_length=256)
     score = models.IntegerField("confianza (décimas)")
@@ -181,8 +181,8 @@ class AgentRow(Numbered):
 class TrustMoveRow(Numbered):
     """One move of trust. `lease_id` is unique: no lease moves its agent's trust twice. `delta` in tenths.
 
-    The moves of an agent are a chain, from `AgentRow.moved_by` by way of `before`: an index by agent would
-    cost a release half of the pages that it writes.
+    The moves of an agent are a chain, from `AgentRow.moved_by` through `before`. There is no index by agent,
+    which would make up half of the pages that a release writes.
     """
 
     agent = models.CharField("agente", max_length=256)
@@ -203,11 +203,11 @@ class TrustMoveRow(Numbered):
 
 
 class TenantRow(models.Model):
-    """A workspace as the authority counts it: how many resources are held or waited for now, and where the
-    token counter of a resource that was purged, or never was, begins.
+    """A workspace in the authority's tables: how many resources are held or waited for now, and the floor at
+    which the token counter of a new or purged resource begins.
 
-    `stamp` is another number after each change of the workspace, wherever several processes make them: what
-    one of them remembers is what is stored as long as the stamp is.
+    On PostgreSQL each change of the workspace gives it a new `stamp`. A process may use its memory of the
+    workspace as long as the stamp is the same.
     """
 
     workspace = KeyField("espacio", max_length=64, primary_key=True)
@@ -225,7 +225,7 @@ class TenantRow(models.Model):
 
 
 class OutboxRow(Numbered):
-    """What happened, as the unsigned claims of its receipt, until the ledger has it."""
+    """The unsigned claims of a receipt, until the ledger has it."""
 
     receipt_id = KeyField("recibo", max_length=64, unique=True)
     kid = models.CharField("clave", max_length=64)
@@ -241,7 +241,8 @@ class OutboxRow(Numbered):
 
 
 class PulseRow(models.Model):
-    """When each process of the authority last did a good transaction."""
+    """When each process of the authority last committed a transaction, give or take the time between
+    pulses."""
 
     process = KeyField("proceso", max_length=32, primary_key=True)
     at = models.BigIntegerField("cuándo")
@@ -256,7 +257,7 @@ class PulseRow(models.Model):
 
 
 class OutageRow(models.Model):
-    """A time in which no process ran: leases that ended after `since` and up to `until` cost nobody trust."""
+    """A time in which no process ran: leases that expired after `since` and up to `until` cost no trust."""
 
     since = models.BigIntegerField("desde", primary_key=True)
     until = models.BigIntegerField("hasta")
@@ -271,11 +272,12 @@ class OutageRow(models.Model):
 
 
 class DatabaseRow(models.Model):
-    """What the database of leases knows of itself; one row, made when an authority first starts on it.
+    """The database of leases about itself: one row, which the first authority on the database writes.
 
-    `database_id` is drawn anew after each restore. Every fencing token is above `token_floor`. `made_in` is
-    the PostgreSQL database that the row was written in, as JSON; a copy of the row elsewhere tells of a
-    restore. `written_by` is the number of the transaction that wrote the row, for the same reason.
+    `database_id` is drawn again after each restore. Every new fencing token is above `token_floor`. `made_in`
+    is the PostgreSQL database in which the row was written, as JSON, and `written_by` the number of the
+    transaction that wrote it. A copy of the row in another database, or by another transaction, is a sign of
+    a restore.
     """
 
     name = KeyField("nombre", max_length=8, primary_key=True)

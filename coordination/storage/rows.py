@@ -1,4 +1,4 @@
-"""Rows ↔ core values: what was loaded as values, and what changed as rows to write."""
+"""Turns rows that were loaded into values of the core, and changed values into rows to write."""
 
 from collections.abc import Iterator
 
@@ -43,12 +43,12 @@ def change_leases(changes: Changes, key: Key, before: tuple[Lease, ...], after: 
 
 
 def change_queue(changes: Changes, key: Key, before: tuple[Wait, ...], after: tuple[Wait, ...]) -> None:
-    """A queue loses waits anywhere and gains them at its end, so what stands in the same order stays; an
-    agent that left and came back has a new row, since the order of rows is the order of the queue."""
+    """A queue loses waits anywhere and gains them at its end, so rows in the same order stay. An agent that
+    left and came back gets a new row, because the order of rows is the order of the queue."""
     kept = 0
     rest = iter(before)
     for wait in after:
-        match = next((old for old in _passing(changes, key, rest, wait)), None)
+        match = next((old for old in _continued(changes, key, rest, wait)), None)
         if match is None:
             break
         kept += 1
@@ -61,8 +61,8 @@ def change_queue(changes: Changes, key: Key, before: tuple[Wait, ...], after: tu
         add(changes, "wait_insert", (*key, *row))
 
 
-def _passing(changes: Changes, key: Key, rest: Iterator[Wait], wait: Wait) -> Iterator[Wait]:
-    """The old wait that `wait` continues, if one is left; those passed on the way to it are deleted."""
+def _continued(changes: Changes, key: Key, rest: Iterator[Wait], wait: Wait) -> Iterator[Wait]:
+    """The old wait that `wait` continues, if there is one; the old waits before it are deleted."""
     for old in rest:
         if (old.agent, old.mode, old.since) == (wait.agent, wait.mode, wait.since):
             yield old
@@ -73,7 +73,8 @@ def _passing(changes: Changes, key: Key, rest: Iterator[Wait], wait: Wait) -> It
 def change_refusals(
     changes: Changes, key: Key, before: tuple[Refusal, ...], after: tuple[Refusal, ...]
 ) -> None:
-    """By identity: one refused again in the same millisecond is equal to what it was, and now the last."""
+    """Refusals are compared by identity: a second refusal in the same millisecond is equal to the first,
+    but it comes last."""
     old, new = set(map(id, before)), set(map(id, after))
     for refusal in before:
         if id(refusal) not in new:

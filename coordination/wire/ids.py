@@ -20,8 +20,7 @@ from django.utils.crypto import salted_hmac
 
 TAG_LENGTH = 16
 
-# Ids need to be unique, not secret, and drawing one must not wait for the system. A forked process seeds
-# anew.
+# Ids must be unique, not secret, and drawing one must not wait for the system. A forked process seeds again.
 _random = Random()  # noqa: S311
 os.register_at_fork(after_in_child=_random.seed)
 

@@ -28,7 +28,7 @@ from . import sql
 from .files import Keeper
 from .session import FileLock, connect, faults, lock_path
 
-# One statement: for each, this thread lets go of the interpreter and has to get it back.
+# One statement, because for each statement this thread releases the interpreter and has to wait for it again.
 _BEGUN = "SELECT max(at), NULL FROM lease_pulse UNION ALL SELECT since, until FROM lease_outage"
 _STANDING = "SELECT database_id, token_floor, restored_at, why FROM lease_database WHERE name = 'this'"
 _HIGHEST = (
@@ -47,13 +47,13 @@ _PUT = (
 
 
 class SqliteEngine:
-    """See `Engine`. BEGIN IMMEDIATE is the lock of every workspace at once: there is one writer."""
+    """See `Engine`. BEGIN IMMEDIATE locks all workspaces at once: there is one writer."""
 
     shared = False
 
     def __init__(self, path: Path | str, readonly: bool = False, marked: bool = False) -> None:
-        """`readonly`: a second connection, to look while another process or thread is the writer. `marked`:
-        keep a mark beside the file, and see after each commit that the file is still in its place.
+        """`readonly`: a second connection, to read while another process or thread is the writer. `marked`:
+        keep a mark beside the file, and check after each commit that the file is still in its place.
 
         Raises StorageFault when there is no file, or another process is its writer.
         """
@@ -81,7 +81,7 @@ class SqliteEngine:
         self.token_floor = 0 if readonly else self._floor()
 
     def _rows(self, query: str, keys: Iterable[Sequence[object]]) -> list[Row]:
-        """One prepared statement a key: a look-up costs microseconds here, and needs no list of keys."""
+        """The rows of a prepared statement for each key. A look-up takes microseconds here."""
         execute = self._db.execute
         with faults():
             return [row for key in keys for row in execute(query, key)]
@@ -135,8 +135,8 @@ class SqliteEngine:
                         raise WriteRefused(f"{name} met {count} rows instead of {len(rows)}")
 
     def _write(self, statements: sql.Statements, rows: Sequence[Row]) -> int:
-        """Write these rows; how many were met. By few statements: at each, the driver lets other threads run,
-        and then has to wait for them."""
+        """Write these rows; returns how many were met. Few statements are used, because at each the driver
+        releases the interpreter to other threads, and then has to wait for it."""
         met = start = 0
         for size, statement in statements.items():
             while len(rows) - start >= size:
@@ -280,7 +280,8 @@ class SqliteEngine:
     # --- the database as a whole -------------------------------------------------------------------
 
     def _floor(self) -> int:
-        """0 on a file without the table: it is older than this program, or it is still empty."""
+        """The floor of tokens; 0 on a file without the table, which is older than this program or still
+        empty."""
         try:
             standing = self._db.execute(_STANDING).fetchone()
         except sqlite3.Error:
@@ -300,7 +301,7 @@ class SqliteEngine:
         return None if pulse is None else int(pulse)
 
     def moved(self) -> str:
-        """See `Engine`: the files tell of it here, not the rows."""
+        """See `Engine`: a copy is recognised by its files here, not by its rows."""
         return ""
 
     def token(self, workspace: str, resource: str) -> int | None:
@@ -314,8 +315,8 @@ class SqliteEngine:
         return self._put("", lambda highest: Standing(database_id))
 
     def raise_floor(self, known: str, new: Standing, floor: Callable[[int], int]) -> Standing:
-        """See `Engine`. A file that is damaged is a StorageFault: a log of another state may have been played
-        onto it."""
+        """See `Engine`. Raises StorageFault for a damaged file: the log of another state may have been
+        applied to it."""
         with faults():
             sound = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
         if sound != "ok":
@@ -331,7 +332,7 @@ class SqliteEngine:
             return int(self._db.execute(_HIGHEST).fetchone()[0])
 
     def _put(self, known: str, new: Callable[[int], Standing]) -> Standing:
-        """Nobody else writes here: one who reads and then writes meets what was read."""
+        """Reading and then writing needs no transaction: there is no other writer."""
         standing = self.standing()
         if (standing.database_id if standing is not None else "") == known:
             standing = new(max(self.highest(), self.token_floor))
@@ -353,4 +354,4 @@ class SqliteEngine:
         try:
             action()
         except sqlite3.Error:
-            return  # the transaction is gone with its connection; the next one starts afresh
+            return  # the transaction has ended with its connection
