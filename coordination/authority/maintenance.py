@@ -1,8 +1,8 @@
-"""What nobody needs any more is forgotten: resources long unused, what happened long ago, workspaces that are
-no more.
+"""Housekeeping, once a day: forget resources long unused, old history, and workspaces that no longer exist.
 
-Tokens never go back for it: they are folded into a floor of their workspace, above which the counter of a
-resource begins that is used again. All is done in small steps, so that no lease waits for it.
+Tokens never go back by that: the floor of the workspace is raised above the tokens of what is forgotten, and
+the counter of a resource that is used again begins above the floor. All is done in small steps, so that no
+lease waits for long.
 """
 
 import logging
@@ -36,14 +36,14 @@ class Run(Protocol):
 
 
 def none_gone(workspaces: list[str]) -> set[str]:
-    """For who knows of no workspace."""
+    """The `Gone` of a process that has no list of workspaces."""
     return set()
 
 
 def keep_house(read: Engine, run: Run, now: int, unused_days: int, gone: Gone = none_gone) -> int:
-    """Forget resources that were not used for `unused_days`, history older than `HISTORY_DAYS`, and all that
-    is known of workspaces that are `gone`; returns how many resources were unused. `read` is a connection of
-    one's own to find them by; `now` in ms."""
+    """Forget resources that were not used for `unused_days`, history older than `HISTORY_DAYS`, and all
+    rows of workspaces that are `gone`; returns how many resources were forgotten. `read` is a separate
+    connection that finds them; `now` in ms."""
     run(lambda store: store.forget_pulses(HOUR_MS))
     while run(lambda store: store.forget_history(now - HISTORY_DAYS * DAY_MS, AT_ONCE)) == AT_ONCE:
         pass
@@ -78,7 +78,7 @@ def _purge(rows: list[Row], run: Run, unused_since: int) -> int:
 
 
 class Housekeeper:
-    """Keeps house once a day, from a thread of its own, by the authority's connection."""
+    """Does the housekeeping once a day, from a thread of its own and over the authority's connection."""
 
     def __init__(self, open_reader: Callable[[], Engine], unused_days: int, gone: Gone = none_gone) -> None:
         self._open_reader = open_reader
@@ -88,12 +88,12 @@ class Housekeeper:
         self._thread: threading.Thread | None = None
 
     def start(self, run: Run) -> None:
-        """`run` returns once the authority has done the job."""
+        """Start the thread. `run` has the authority do a job and returns the result."""
         self._thread = threading.Thread(target=self._work, args=(run,), name="housekeeping", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the step under way."""
+        """End after the present step."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(timeout=2)
@@ -107,10 +107,10 @@ class Housekeeper:
             except Exception as error:
                 if self._stopping.is_set():
                     return
-                logger.warning("house was not kept: %s: %s", type(error).__name__, error)
+                logger.warning("housekeeping failed: %s: %s", type(error).__name__, error)
 
     def round(self, run: Run) -> int:
-        """Keep house now."""
+        """Do the housekeeping now; returns how many resources were forgotten."""
 
         def step(job: Callable[[Store], T]) -> T:
             if self._stopping.is_set():

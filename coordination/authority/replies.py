@@ -1,4 +1,4 @@
-"""What is asked of the authority, what it answers, and how answers get back to their event loops."""
+"""Requests to the authority, its answers, and how answers get back to the event loops of their callers."""
 
 import asyncio
 import contextlib
@@ -11,17 +11,15 @@ from intramedial.receipts import receipt as receipts
 
 
 class Unavailable(Exception):
-    """The authority could not decide, or does not know whether it did: there is no lease. Ask again."""
-
-
-passing: set[str] = set()
-"""Agents, made for one run on this process, whose receipts are signed and stay out of the ledger."""
+    """The authority could not decide, or does not know whether it did. The caller has no lease and may
+    retry."""
 
 
 @value
 class Ask:
-    """A command and who asks. `auth`: how the caller is known, for the receipt; `digest`: Content-Digest of
-    the request's body, `sha-256=:…:`; `active_limit`: resources the workspace may hold or wait for."""
+    """A command with its workspace. For the receipt: `auth`, how the caller was authenticated, and
+    `digest`, the Content-Digest of the request's body (`sha-256=:…:`). `active_limit`: how many resources
+    may be held or waited for in the workspace."""
 
     workspace: str
     command: Command
@@ -32,9 +30,9 @@ class Ask:
 
 @dataclass(slots=True)
 class Answer:
-    """`body`: the JSON answer without its receipt, the very bytes that the receipt's claims hold. `first`:
-    no answer before this one told the agent of the lease, which is new or was owed back. `receipt`: None
-    until it is signed, for an answer that has none, and should signing fail."""
+    """`body`: the JSON answer without its receipt, the same bytes as in the receipt's claims. `first`:
+    this is the first answer about the lease, which is new or was to be returned undelivered. `receipt` is
+    None until it is signed, for an answer without a receipt, and when signing fails."""
 
     outcome: Outcome
     body: bytes
@@ -63,7 +61,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """A lease that its agent was not told of, as it was granted: renewed since, it has been told of."""
+    """A lease to return undelivered, as it was granted. If it was renewed since, an answer was received."""
 
     workspace: str
     resource: str
@@ -73,7 +71,7 @@ class Owed:
     expires_at: int
 
     def asked_again(self, items: Iterable[Pending]) -> bool:
-        """Whether one of these asks will be answered with this very lease, renewed."""
+        """Whether one of these commands will renew this lease and be answered with it."""
         return any(
             item.workspace == self.workspace
             and isinstance(command := item.ask.command, Acquire)
@@ -87,7 +85,7 @@ Owe = Callable[[list[Owed]], None]
 
 
 def granted(items: Iterable[Pending], answers: Iterable[Answer]) -> list[Owed]:
-    """The leases that nobody hears of when these answers are not given."""
+    """The leases that are undelivered when these answers are not given."""
     return [
         owed
         for item, answer in zip(items, answers, strict=False)
@@ -104,7 +102,8 @@ def _owed(item: Pending, answer: Answer) -> Owed | None:
 
 
 def deliver(items: Sequence[Pending], answers: Sequence[Answer], owe: Owe) -> None:
-    """Hand the answers to their event loops, one wake-up each; `owe` is told the leases nobody hears of."""
+    """Hand the answers to their event loops, with one wake-up for each loop. `owe` gets the leases that could
+    not be delivered."""
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Pending, Answer]]] = {}
     for item, answer in zip(items, answers, strict=True):
         by_loop.setdefault(item.loop, []).append((item, answer))
@@ -112,21 +111,21 @@ def deliver(items: Sequence[Pending], answers: Sequence[Answer], owe: Owe) -> No
         try:
             loop.call_soon_threadsafe(_hand_over, pairs, owe)
         except RuntimeError:  # that loop is closed
-            _untold(pairs, owe)
+            _undelivered(pairs, owe)
 
 
 def _hand_over(pairs: list[tuple[Pending, Answer]], owe: Owe) -> None:
-    gone = []
+    undelivered = []
     for item, answer in pairs:
         if item.future.done():
-            gone.append((item, answer))
+            undelivered.append((item, answer))
         else:
             item.future.set_result(answer)
-    _untold(gone, owe)
+    _undelivered(undelivered, owe)
 
 
-def _untold(pairs: Iterable[tuple[Pending, Answer]], owe: Owe) -> None:
-    """A lease whose caller went away before its answer is owed back like one whose commit was in doubt."""
+def _undelivered(pairs: Iterable[tuple[Pending, Answer]], owe: Owe) -> None:
+    """Return the leases of these answers, whose callers have gone, like leases whose commit was in doubt."""
     owed = [lease for item, answer in pairs if (lease := _owed(item, answer)) is not None]
     if owed:
         owe(owed)
@@ -138,7 +137,7 @@ def refuse(items: Iterable[Pending], why: str) -> None:
     for item in items:
         by_loop.setdefault(item.loop, []).append(item)
     for loop, refused in by_loop.items():
-        # A loop that is closed has no callers any more.
+        # A loop that is closed has no callers.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_raise_in, refused, why)
 

@@ -42,7 +42,7 @@ def test_a_time_in_words() -> None:
 
 
 def test_the_clock_of_a_test_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert authority.clock_ahead() == ""
+    assert authority.current().clock_ahead() == ""
 
 
 @pytest.fixture
