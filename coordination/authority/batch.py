@@ -27,7 +27,7 @@ from coordination.wire.ids import new_receipt_id
 from intramedial.receipts import receipt as receipts
 from intramedial.receipts import signing
 
-from .replies import Answer, Ask, Owed, Pending
+from .replies import Answer, Ask, Owed, PendingAsk
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Batch:
     resolve when they are out of the outbox. `read_at`: when `now` was read, by the steady clock.
     """
 
-    items: Sequence[Pending] = ()
+    items: Sequence[PendingAsk] = ()
     due: Sequence[Key] = ()
     until: int = 0
     owed: Sequence[Owed] = ()

@@ -26,7 +26,7 @@ EACH_S = 86_400.0
 
 T = TypeVar("T")
 # Which of these workspaces no longer exist.
-Gone = Callable[[list[str]], set[str]]
+FindGone = Callable[[list[str]], set[str]]
 
 
 class Run(Protocol):
@@ -36,11 +36,11 @@ class Run(Protocol):
 
 
 def none_gone(workspaces: list[str]) -> set[str]:
-    """The `Gone` of a process that has no list of workspaces."""
+    """The `FindGone` of a process that has no list of workspaces."""
     return set()
 
 
-def keep_house(read: Engine, run: Run, now: int, unused_days: int, gone: Gone = none_gone) -> int:
+def keep_house(read: Engine, run: Run, now: int, unused_days: int, gone: FindGone = none_gone) -> int:
     """Forget resources that were not used for `unused_days`, history older than `HISTORY_DAYS`, and all
     rows of workspaces that are `gone`; returns how many resources were forgotten. `read` is a separate
     connection that finds them; `now` in ms."""
@@ -55,7 +55,7 @@ def keep_house(read: Engine, run: Run, now: int, unused_days: int, gone: Gone = 
     return purged
 
 
-def _forget_tenants(read: Engine, run: Run, gone: Gone) -> None:
+def _forget_tenants(read: Engine, run: Run, gone: FindGone) -> None:
     after = ""
     while workspaces := read.tenants_after(after, AT_ONCE):
         for workspace in sorted(gone(workspaces)):
@@ -80,7 +80,9 @@ def _purge(rows: list[Row], run: Run, unused_since: int) -> int:
 class Housekeeper:
     """Does the housekeeping once a day, from a thread of its own and over the authority's connection."""
 
-    def __init__(self, open_reader: Callable[[], Engine], unused_days: int, gone: Gone = none_gone) -> None:
+    def __init__(
+        self, open_reader: Callable[[], Engine], unused_days: int, gone: FindGone = none_gone
+    ) -> None:
         self._open_reader = open_reader
         self._gone = gone
         self._unused_days = unused_days

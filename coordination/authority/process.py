@@ -30,7 +30,7 @@ from coordination.storage.store import PULSE_MS, Backlog, StorageFault, Store
 from intramedial.databases import disk
 
 from . import recovery, restoring
-from .maintenance import Gone, Housekeeper, keep_house, none_gone
+from .maintenance import FindGone, Housekeeper, keep_house, none_gone
 from .outbox import Drain
 from .publisher import Publisher
 from .replies import Answer, Ask, Unavailable
@@ -74,7 +74,7 @@ class Process:
     """
 
     def __init__(
-        self, gone: Gone = none_gone, used: Callable[[], bool] = bool, clock: Clock | None = None
+        self, gone: FindGone = none_gone, used: Callable[[], bool] = bool, clock: Clock | None = None
     ) -> None:
         """`gone` returns which of some workspaces no longer exist; housekeepers call it in their threads,
         once a day. `used` returns whether there are workspaces; see `sqlite.files.prepare`."""

@@ -46,7 +46,7 @@ EVENTS_LIMIT = 500
 HELD_LIMIT = 20_000
 CANCEL_AGAIN_S = 0.1
 
-Event = dict[str, Any]
+Json = dict[str, Any]
 
 
 class Publisher:
@@ -56,7 +56,7 @@ class Publisher:
         self.publisher = secrets.token_hex(8)
         self.number = 0
         self._lock = threading.Lock()
-        self._held: dict[str, list[Event] | None] = {}
+        self._held: dict[str, list[Json] | None] = {}
         self._count = 0
         self._lost = False
         self._recounted: set[str] = set()
@@ -72,7 +72,7 @@ class Publisher:
         later reads a snapshot after that, which has all that was committed before this call."""
         return self._wanted is None or workspace in self._wanted
 
-    def publish(self, workspace: str, events: list[Event]) -> None:
+    def publish(self, workspace: str, events: list[Json]) -> None:
         """Send the events of a workspace, in order. Returns at once, never raises, keeps at most `HELD_LIMIT`
         events. The dictionaries must not change afterwards."""
         try:
@@ -81,7 +81,7 @@ class Publisher:
         except Exception:
             logger.exception("events of the live boards were not published")
 
-    def _hold(self, workspace: str, events: list[Event]) -> bool:
+    def _hold(self, workspace: str, events: list[Json]) -> bool:
         """Put into the buffer; True if it was empty: then the task must be woken."""
         with self._lock:
             first = not self._held and not self._lost
@@ -188,7 +188,7 @@ async def end_task(task: "asyncio.Task[None]") -> None:
         task.exception()
 
 
-def _pack(events: list[Event] | None) -> bytes | None:
+def _pack(events: list[Json] | None) -> bytes | None:
     try:
         return None if events is None else orjson.dumps(events)
     except TypeError:

@@ -49,7 +49,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Pending:
+class PendingAsk:
     ask: Ask
     future: "asyncio.Future[Answer]"
     loop: asyncio.AbstractEventLoop
@@ -70,7 +70,7 @@ class Owed:
     lease_id: str
     expires_at: int
 
-    def asked_again(self, items: Iterable[Pending]) -> bool:
+    def asked_again(self, items: Iterable[PendingAsk]) -> bool:
         """Whether one of these commands will renew this lease and be answered with it."""
         return any(
             item.workspace == self.workspace
@@ -84,7 +84,7 @@ class Owed:
 Owe = Callable[[list[Owed]], None]
 
 
-def granted(items: Iterable[Pending], answers: Iterable[Answer]) -> list[Owed]:
+def granted(items: Iterable[PendingAsk], answers: Iterable[Answer]) -> list[Owed]:
     """The leases that are undelivered when these answers are not given."""
     return [
         owed
@@ -93,7 +93,7 @@ def granted(items: Iterable[Pending], answers: Iterable[Answer]) -> list[Owed]:
     ]
 
 
-def _owed(item: Pending, answer: Answer) -> Owed | None:
+def _owed(item: PendingAsk, answer: Answer) -> Owed | None:
     outcome = answer.outcome
     if not isinstance(outcome, Granted) or not answer.first:
         return None
@@ -101,10 +101,10 @@ def _owed(item: Pending, answer: Answer) -> Owed | None:
     return Owed(item.workspace, outcome.resource, lease.agent, lease.mode, lease.lease_id, lease.expires_at)
 
 
-def deliver(items: Sequence[Pending], answers: Sequence[Answer], owe: Owe) -> None:
+def deliver(items: Sequence[PendingAsk], answers: Sequence[Answer], owe: Owe) -> None:
     """Hand the answers to their event loops, with one wake-up for each loop. `owe` gets the leases that could
     not be delivered."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Pending, Answer]]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[PendingAsk, Answer]]] = {}
     for item, answer in zip(items, answers, strict=True):
         by_loop.setdefault(item.loop, []).append((item, answer))
     for loop, pairs in by_loop.items():
@@ -114,7 +114,7 @@ def deliver(items: Sequence[Pending], answers: Sequence[Answer], owe: Owe) -> No
             _undelivered(pairs, owe)
 
 
-def _hand_over(pairs: list[tuple[Pending, Answer]], owe: Owe) -> None:
+def _hand_over(pairs: list[tuple[PendingAsk, Answer]], owe: Owe) -> None:
     undelivered = []
     for item, answer in pairs:
         if item.future.done():
@@ -124,16 +124,16 @@ def _hand_over(pairs: list[tuple[Pending, Answer]], owe: Owe) -> None:
     _undelivered(undelivered, owe)
 
 
-def _undelivered(pairs: Iterable[tuple[Pending, Answer]], owe: Owe) -> None:
+def _undelivered(pairs: Iterable[tuple[PendingAsk, Answer]], owe: Owe) -> None:
     """Return the leases of these answers, whose callers have gone, like leases whose commit was in doubt."""
     owed = [lease for item, answer in pairs if (lease := _owed(item, answer)) is not None]
     if owed:
         owe(owed)
 
 
-def refuse(items: Iterable[Pending], why: str) -> None:
+def refuse(items: Iterable[PendingAsk], why: str) -> None:
     """Raise `Unavailable` in all these callers."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Pending]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[PendingAsk]] = {}
     for item in items:
         by_loop.setdefault(item.loop, []).append(item)
     for loop, refused in by_loop.items():
@@ -142,7 +142,7 @@ def refuse(items: Iterable[Pending], why: str) -> None:
             loop.call_soon_threadsafe(_raise_in, refused, why)
 
 
-def _raise_in(items: Iterable[Pending], why: str) -> None:
+def _raise_in(items: Iterable[PendingAsk], why: str) -> None:
     for item in items:
         if not item.future.done():
             item.future.set_exception(Unavailable(why))

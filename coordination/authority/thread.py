@@ -31,7 +31,7 @@ from coordination.wire import serialize
 from .batch import Batch
 from .expiry import Due, Expiry, first_due
 from .queue import CommandQueue, take
-from .replies import Answer, Ask, Owed, Pending, Unavailable, deliver, granted, refuse
+from .replies import Answer, Ask, Owed, PendingAsk, Unavailable, deliver, granted, refuse
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Authority:
     def __init__(
         self,
         store: Store,
-        publish: Callable[[str, list[Any]], None] = lambda workspace, events: None,
+        publish: Callable[[str, list[serialize.Json]], None] = lambda workspace, events: None,
         wanted: Callable[[str], bool] = lambda workspace: False,
         recorded: Callable[[], None] = lambda: None,
         failed: Callable[[], None] = lambda: None,
@@ -71,12 +71,12 @@ class Authority:
         self._recorded, self._storage_failed = recorded, failed
         self._clock, self._passing = clock, passing
         self._expiry = Expiry(store.engine)
-        self._queue: CommandQueue[Pending] = CommandQueue(PENDING_LIMIT, PENDING_SHARE)
+        self._queue: CommandQueue[PendingAsk] = CommandQueue(PENDING_LIMIT, PENDING_SHARE)
         # Any thread appends to these; only the authority's thread takes from them.
         self._owed: deque[Owed] = deque()
         self._drained: deque[tuple[list[str], Future[None]]] = deque()
         self._jobs: deque[tuple[Callable[[Store], Any], Future[Any]]] = deque()
-        self._serving: Sequence[Pending] = ()
+        self._serving: Sequence[PendingAsk] = ()
         self._skew = 0  # the database's clock minus this process's steady clock, in ms
         self._good_at = 0  # steady clock
         self._pause_until = 0  # steady clock
@@ -92,7 +92,7 @@ class Authority:
         """Decide one command. Raises Unavailable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
-        item = Pending(ask, future, loop)
+        item = PendingAsk(ask, future, loop)
         if not self._queue.put(item):
             raise Unavailable("the authority is not taking commands now")
         try:

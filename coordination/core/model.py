@@ -78,7 +78,7 @@ class Wait:
     offered_at: int | None = None
 
     def ends_at(self, rules: Rules) -> int:
-        """An offer replaces the wait's own end: under offer, a wait does not run out."""
+        """An offer replaces the wait's own end: under offer, a wait does not lapse by itself."""
         if self.offered_at is not None:
             return self.offered_at + rules.offer_ms
         return self.asked_at + rules.wait_ttl_ms

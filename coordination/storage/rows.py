@@ -8,11 +8,11 @@ from coordination.core.model import Lease, Mode, Refusal, Wait
 from .engines.base import Key, Members, Row
 
 Changes = dict[str, list[Row]]
-Parts = tuple[list[Lease], list[Wait], list[Refusal]]
+MemberValues = tuple[list[Lease], list[Wait], list[Refusal]]
 
 
-def grouped(members: Members) -> dict[Key, Parts]:
-    parts: dict[Key, Parts] = {}
+def grouped(members: Members) -> dict[Key, MemberValues]:
+    parts: dict[Key, MemberValues] = {}
     for workspace, name, lease_id, agent, mode, token, acquired_at, expires_at in members.leases:
         lease = Lease(lease_id, agent, Mode(mode), token, acquired_at, expires_at)
         parts.setdefault((workspace, name), ([], [], []))[0].append(lease)

@@ -91,7 +91,7 @@ def mark_path(directory: Path, number: int = 0) -> Path:
     return directory / (f"leases-{number}.mark" if number else "leases.mark")
 
 
-def look(path: Path) -> Found | None:
+def read_mark(path: Path) -> Found | None:
     """The mark in this file; None when there is no file."""
     try:
         with path.open("rb") as file:
@@ -104,9 +104,11 @@ def look(path: Path) -> Found | None:
     return Found(mark, mark is not None and _own(mark, stat))
 
 
-def looked_for(directory: Path) -> list[Found]:
+def read_marks(directory: Path) -> list[Found]:
     """Every mark in this directory."""
-    return [found for path in sorted(directory.glob("leases*.mark")) if (found := look(path)) is not None]
+    return [
+        found for path in sorted(directory.glob("leases*.mark")) if (found := read_mark(path)) is not None
+    ]
 
 
 def newest(content: bytes) -> Mark | None:
@@ -237,9 +239,9 @@ class Marker:
     def look_again(self) -> list[Found]:
         """The marks in the directory as they are now; only this process's when it is alone."""
         if self._alone:
-            found = look(mark_path(self._directory))
+            found = read_mark(mark_path(self._directory))
             return [] if found is None else [found]
-        return looked_for(self._directory)
+        return read_marks(self._directory)
 
     def _open(self) -> MarkFile:
         return MarkFile(mark_path(self._directory)) if self._alone else own_mark(self._directory)

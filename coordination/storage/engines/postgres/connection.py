@@ -10,7 +10,7 @@ import psycopg
 from coordination.storage.engines.base import Row, StorageFault, WriteRefused
 
 from . import sql
-from .session import NAME, Answer, Session, Statement
+from .session import NAME, Session, Statement, StatementResult
 
 logger = logging.getLogger(__name__)
 
@@ -45,11 +45,11 @@ class PostgresConnection:
             self._open = Session(self._conninfo)
         return self._open
 
-    def _ask(self, *statements: Statement) -> list[Answer]:
+    def _ask(self, *statements: Statement) -> list[StatementResult]:
         self.statements += len(statements)
         return self._session().ask(*statements)
 
-    def _begin(self, *statements: Statement) -> list[Answer]:
+    def _begin(self, *statements: Statement) -> list[StatementResult]:
         """Begin a transaction with the first statement; returns the answers to the others."""
         session = self._session()
         self._within = True

@@ -52,7 +52,7 @@ Statement = tuple[str, Sequence[Any]]
 """SQL with `%s` for each parameter, and the parameters: None, bool, int, str, lists of int or str."""
 
 
-class Answer(NamedTuple):
+class StatementResult(NamedTuple):
     """The result of a statement: its rows, how many rows it met, and its tag (`COMMIT`, `ROLLBACK` …)."""
 
     rows: list[tuple[Any, ...]]
@@ -114,7 +114,7 @@ class Session:
         """End it. Idempotent."""
         self._connection.close()
 
-    def ask(self, *statements: Statement) -> list[Answer]:
+    def ask(self, *statements: Statement) -> list[StatementResult]:
         """Run these in order, in one exchange. When one fails, the others after it do not run, and its
         error is raised."""
         try:
@@ -130,7 +130,7 @@ class Session:
             self.close()
             raise
 
-    def _ask_with_settings(self, statements: Sequence[Statement]) -> list[Answer]:
+    def _ask_with_settings(self, statements: Sequence[Statement]) -> list[StatementResult]:
         """As `ask`, with the settings: within the transaction that begins here, or else the exchange."""
         at = int(statements[0][0].startswith("BEGIN"))
         answers = self._receive(self._send([*statements[:at], (SET_PINNED, ()), *statements[at:]]))
@@ -169,8 +169,8 @@ class Session:
 
     # --- receiving -------------------------------------------------------------------------------
 
-    def _receive(self, asked: Sequence[str]) -> list[Answer]:
-        answers: list[Answer] = []
+    def _receive(self, asked: Sequence[str]) -> list[StatementResult]:
+        answers: list[StatementResult] = []
         fault: psycopg.Error | None = None
         for query, result in zip(asked, self._results(), strict=False):
             if result.status == pq.ExecStatus.FATAL_ERROR:
@@ -231,14 +231,14 @@ def _element(value: int | str) -> bytes:
     return data if isinstance(value, int) else b'"%s"' % data.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
-def _answer(result: Any) -> Answer:
+def _answer(result: Any) -> StatementResult:
     tag = (result.command_status or b"").decode()
     read = [_FROM_TEXT.get(result.ftype(column), bytes.decode) for column in range(result.nfields)]
     rows = [
         tuple(_value(result.get_value(row, column), kind) for column, kind in enumerate(read))
         for row in range(result.ntuples)
     ]
-    return Answer(rows, result.command_tuples or 0, tag)
+    return StatementResult(rows, result.command_tuples or 0, tag)
 
 
 def _value(value: bytes | None, read: Callable[[bytes], Any]) -> Any:

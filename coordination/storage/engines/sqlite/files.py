@@ -17,7 +17,7 @@ from contextlib import closing
 from pathlib import Path
 
 from coordination.storage.engines.base import InDoubt, StorageFault
-from coordination.storage.engines.mark import Found, Grant, Marker, look, mark_path
+from coordination.storage.engines.mark import Found, Grant, Marker, mark_path, read_mark
 
 from .session import FileLock, connect, faults, lock_path
 
@@ -238,7 +238,7 @@ def prepare(path: Path, used: Callable[[], bool]) -> list[Path]:
     Raises StorageFault, with the reason, when the database existed and is missing.
     """
     main, log = _stat(str(path)), _stat(str(beside(path, "-wal")))
-    found = look(mark_path(path.parent))
+    found = read_mark(mark_path(path.parent))
     if main is None or not main.st_size:
         evidence = "it has a mark" if found else "it has a log" if log and log.st_size else ""
         evidence = evidence or ("there are workspaces already" if used() else "")
