@@ -41,7 +41,8 @@ Check = Callable[[Iterable[Watcher]], Awaitable[dict[Watcher, Problem]]]
 
 @dataclass(slots=True)
 class Known:
-    """Another process, or this one: its last number, when it was last heard, its sockets by workspace."""
+    """What is known of a process, this one or another: its last number, when its last message came, its
+    sockets by workspace."""
 
     number: int
     heard_at: float
@@ -177,7 +178,7 @@ class Hub:
         name, number = message["publisher"], message["number"]
         known = self._publishers.get(name)
         if known is None:
-            # What it said before, and whether all of it was heard, is not known.
+            # Whether earlier messages of it were lost is not known.
             self._publishers[name] = known = Known(number, self.loop.time())
             self._doubt()
         known.heard_at = self.loop.time()
@@ -242,7 +243,7 @@ class Hub:
 
 
 def hub() -> Hub:
-    """The hub of this process, started if need be."""
+    """The hub of this process, started when it is not running."""
     held = process.current()
     if isinstance(held.hub, Hub) and held.hub.loop is asyncio.get_running_loop():
         return held.hub
@@ -254,5 +255,5 @@ def hub() -> Hub:
 
 
 async def stop() -> None:
-    """At the end of the process."""
+    """Stop the hub, at the end of the process."""
     await process.current().close_hub()
