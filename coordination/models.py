@@ -41,6 +41,8 @@ else:
 
 
 class InWorkspace(models.Model):
+    """A row of a workspace, which is named by its public id."""
+
     workspace = models.CharField("espacio", max_length=64)
 
     class Meta:
@@ -48,6 +50,8 @@ class InWorkspace(models.Model):
 
 
 class Numbered(InWorkspace):
+    """The same, with a number that rises from row to row."""
+
     id = RowId(primary_key=True)
 
     class Meta:
@@ -84,6 +88,8 @@ class ResourceRow(Numbered):
 
 
 class LeaseRow(InWorkspace):
+    """A lease that is held."""
+
     lease_id = KeyField("lease", max_length=64, primary_key=True)
     resource = models.CharField("recurso", max_length=256)
     agent = models.CharField("agente", max_length=256)

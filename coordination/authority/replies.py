@@ -50,6 +50,8 @@ class Answer:
 
 @dataclass(slots=True)
 class PendingAsk:
+    """An ask, and the future that its caller awaits on `loop`."""
+
     ask: Ask
     future: "asyncio.Future[Answer]"
     loop: asyncio.AbstractEventLoop

@@ -39,6 +39,8 @@ class Acquire:
 
 @value
 class Release:
+    """End the lease of `agent` on `resource`; with `lease_id` only if it is that lease."""
+
     resource: str
     agent: str
     lease_id: str | None = None
@@ -81,6 +83,8 @@ Command = Acquire | Release | Withdraw | Revoke | ReturnUndelivered
 
 @value
 class Granted:
+    """The agent has the lease; `renewed`: it had it before."""
+
     resource: str
     lease: Lease
     renewed: bool = False
@@ -128,6 +132,8 @@ class LimitReached:
 
 @value
 class Released:
+    """The lease has ended. `trust` is the agent's score after that, and `delta` by how much it moved."""
+
     lease_id: str
     resource: str
     token: int
@@ -145,6 +151,8 @@ class NotReleased:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
+    """Whether the agent was in the queue or in the list of deadlocks; it is in neither now."""
+
     withdrawn: bool
 
 

@@ -59,6 +59,8 @@ class Rules:
 
 @value
 class Lease:
+    """The right of `agent` to a resource, until `expires_at`."""
+
     lease_id: str
     agent: str
     mode: Mode

@@ -12,6 +12,7 @@ MemberValues = tuple[list[Lease], list[Wait], list[Refusal]]
 
 
 def grouped(members: Members) -> dict[Key, MemberValues]:
+    """The leases, waits and refusals of each resource, as values of the core."""
     parts: dict[Key, MemberValues] = {}
     for workspace, name, lease_id, agent, mode, token, acquired_at, expires_at in members.leases:
         lease = Lease(lease_id, agent, Mode(mode), token, acquired_at, expires_at)
@@ -26,10 +27,12 @@ def grouped(members: Members) -> dict[Key, MemberValues]:
 
 
 def add(changes: Changes, name: str, row: Row) -> None:
+    """Add a row to the write of this name."""
     changes.setdefault(name, []).append(row)
 
 
 def change_leases(changes: Changes, key: Key, before: tuple[Lease, ...], after: tuple[Lease, ...]) -> None:
+    """Add the writes that turn the leases `before` into those `after`; one that is the same object stays."""
     old = {lease.lease_id: lease for lease in before}
     for lease in after:
         known = old.pop(lease.lease_id, None)
@@ -86,6 +89,7 @@ def change_refusals(
 
 
 def change_trust(changes: Changes, workspace: str, events: list[Event]) -> None:
+    """Add the trust moves of these events; scores are stored in tenths."""
     for event in events:
         if event.trust is not None and event.lease is not None:
             delta, score = int(event.trust.delta * 10), int(event.trust.score * 10)

@@ -11,6 +11,7 @@ from coordination.core.messages import Acquire, Granted
 from coordination.core.model import Mode
 from coordination.read import current
 from coordination.wire.ids import new_lease_id
+from intramedial.workspaces.models import Workspace
 from tests.store.doors import DIGEST
 
 THREADS = {"authority", "outbox", "housekeeping", "clock-watch"}
@@ -31,15 +32,15 @@ def own(migrated_databases: None) -> Iterator[Process]:
     process.use(before)
 
 
-async def test_it_starts_by_itself_decides_reads_and_ends(own: Process) -> None:
-    ask = Ask(
-        "ws_own", Acquire("lock:own", Mode.EXCLUSIVE, "did:own", new_lease_id()), "workspace_key", DIGEST
-    )
+async def test_it_starts_by_itself_decides_reads_and_ends(own: Process, workspace: Workspace) -> None:
+    command = Acquire("lock:own", Mode.EXCLUSIVE, "did:own", new_lease_id())
+    ask = Ask(workspace.public_id, command, "workspace_key", DIGEST)
     assert running() == set()
     assert isinstance((await process.get().ask(ask)).outcome, Granted)
     assert process.get() is own.authority
     assert running() == THREADS
-    assert [held["holder"] for held in (await current.picture("ws_own"))["holders"]] == ["did:own"]
+    picture = await current.picture(workspace.public_id)
+    assert [held["holder"] for held in picture["holders"]] == ["did:own"]
     assert own.clock_ahead() == own.ledger_fault() == ""
     await own.close()
     assert own.authority is None
