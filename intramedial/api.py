@@ -63,7 +63,14 @@ api = NinjaAPI(
 api.add_router("/api/v1/acp", coordination.api.rest.router)
 api.add_router("/api/v1/acp", coordination.api.stampede.router)
 api.add_router("/api/v1/trial", trials_api.router)
-api.add_router("/health", health.router(authority.check, authority.ledger_fault, authority.dropped))
+api.add_router(
+    "/health",
+    health.router(
+        lambda: authority.current().check(),
+        lambda: authority.current().ledger_fault(),
+        lambda: authority.current().dropped(),
+    ),
+)
 api.add_router("", published.router(description))
 
 application = ShortPath(routes_by_path())

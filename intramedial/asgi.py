@@ -18,7 +18,6 @@ pages = get_asgi_application()
 from coordination import mcp
 from coordination.authority import process as authority
 from coordination.live import consumers
-from coordination.read import current
 from intramedial import api
 from intramedial.databases import disk
 from intramedial.http import logs
@@ -74,7 +73,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
     await receive()
     consumers.start()  # before the authority, which may have something to tell at once
     try:
-        await asyncio.to_thread(authority.start)
+        await asyncio.to_thread(authority.current().start)
         await mcp.sessions.start()
     except (authority.StorageFault, mcp.NotStarted) as fault:
         await consumers.stop()
@@ -91,9 +90,8 @@ async def _lifespan(receive: Receive, send: Send) -> None:
     await asyncio.to_thread(purger.stop)
     await asyncio.to_thread(watch.stop)
     await mcp.sessions.stop()
-    await asyncio.to_thread(authority.stop)
+    await authority.current().close()
     await consumers.stop()
-    await asyncio.to_thread(current.stop)
     await asyncio.to_thread(callers.stop)
     await send({"type": "lifespan.shutdown.complete"})
 

@@ -20,8 +20,7 @@ from coordination.core.messages import (
     Withdrawn,
 )
 from coordination.read import current
-from coordination.wire import cursors
-from coordination.wire.ids import new_lease_id
+from coordination.wire.ids import new_lease_id, read_cursor
 from intramedial.http.calls import Call, Headers, Reply
 from intramedial.http.problems import Problem
 from intramedial.http.routing import invalid
@@ -95,7 +94,7 @@ async def wait(request: Call, query: Query[schemas.WaitQuery]) -> Reply:
     resource = query.resource[0] if query.resource is not None else None
     workspace = request.caller.workspace
     try:
-        after = "" if query.cursor is None else cursors.read(workspace, query.cursor)
+        after = "" if query.cursor is None else read_cursor(workspace, query.cursor)
     except ValueError as error:
         raise invalid(("/cursor", str(error))) from None
     return await _seen(current.picture(workspace, resource, query.limit, after))

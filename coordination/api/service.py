@@ -12,7 +12,7 @@ from django.conf import settings
 from coordination.authority import process as authority
 from coordination.authority.process import Ask, StorageFault
 from coordination.core.messages import Acquire, LimitReached, Outcome, Release, Withdraw, Withdrawn
-from coordination.core.value import value
+from coordination.core.model import value
 from intramedial.http.principal import Principal
 from intramedial.http.problems import Problem
 

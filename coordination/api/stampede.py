@@ -162,7 +162,7 @@ class Stampede:
             _running.discard(self.workspace)
 
     async def _run(self) -> None:
-        authority.passing.update(self.agents)
+        authority.current().passing.update(self.agents)
         try:
             async with asyncio.timeout(LONGEST_S), asyncio.TaskGroup() as group:
                 for number, agent in enumerate(self.agents, 1):
@@ -212,7 +212,7 @@ class Stampede:
             # Those that stay behind, should it fail, go with the trial.
             await asyncio.wait([asyncio.wrap_future(forget)], timeout=FORGET_S)
         finally:
-            authority.passing.difference_update(self.agents)
+            authority.current().passing.difference_update(self.agents)
 
     def _asked(self, command: Command) -> Ask:
         return Ask(self.workspace, command, AUTH, self.digest, settings.TRIAL_RESOURCES)

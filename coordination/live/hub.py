@@ -18,8 +18,8 @@ import orjson
 from channels.layers import BaseChannelLayer, InMemoryChannelLayer, get_channel_layer
 from django.conf import settings
 
-from coordination.authority.publisher import BEAT_S, GROUP, SEND_S, Broadcaster, broadcaster
-from coordination.authority.tasks import end
+from coordination.authority import process
+from coordination.authority.publisher import BEAT_S, GROUP, SEND_S, Publisher, end_task
 from coordination.read import current
 from intramedial.accounts import watching
 from intramedial.accounts.watching import Watcher
@@ -40,8 +40,9 @@ Check = Callable[[Iterable[Watcher]], Awaitable[dict[Watcher, Problem]]]
 
 
 @dataclass(slots=True)
-class Publisher:
-    """Another process, or this one: its last number, when it was last heard, its sockets by workspace."""
+class Known:
+    """What is known of a process, this one or another: its last number, when its last message came, its
+    sockets by workspace."""
 
     number: int
     heard_at: float
@@ -53,7 +54,7 @@ class Hub:
 
     def __init__(
         self,
-        voice: Broadcaster,
+        voice: Publisher,
         layer: BaseChannelLayer,
         snapshot: Read = current.snapshot,
         deadlocks: Read = current.deadlock_list,
@@ -72,7 +73,7 @@ class Hub:
         self._voice = voice
         self._layer = layer
         self._channel = ""
-        self._publishers = {voice.publisher: Publisher(voice.number, self.loop.time())}
+        self._publishers = {voice.publisher: Known(voice.number, self.loop.time())}
         self._watchers: dict[Socket, tuple[Watcher, Callable[[Problem], None]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -90,7 +91,7 @@ class Hub:
         """Send what is held, end the tasks and leave the group."""
         await self._voice.detach()
         for task in [*self._tasks, *(room.close() for room in self.rooms.values())]:
-            await end(task)
+            await end_task(task)
         with contextlib.suppress(Exception):
             async with asyncio.timeout(SEND_S):
                 await self._layer.group_discard(GROUP, self._channel)
@@ -177,8 +178,8 @@ class Hub:
         name, number = message["publisher"], message["number"]
         known = self._publishers.get(name)
         if known is None:
-            # What it said before, and whether all of it was heard, is not known.
-            self._publishers[name] = known = Publisher(number, self.loop.time())
+            # Whether earlier messages of it were lost is not known.
+            self._publishers[name] = known = Known(number, self.loop.time())
             self._doubt()
         known.heard_at = self.loop.time()
         if name == self._voice.publisher:
@@ -241,23 +242,18 @@ class Hub:
             room.doubt()
 
 
-_hub: Hub | None = None
-
-
 def hub() -> Hub:
-    """The hub of this process, started if need be."""
-    global _hub
-    if _hub is None or _hub.loop is not asyncio.get_running_loop():
-        layer = get_channel_layer()
-        assert layer is not None, "CHANNEL_LAYERS has no default"
-        _hub = Hub(broadcaster(), layer, pace=Pace(remembered_s=settings.WAIT_TTL_MS / 1000 + 1))
-        _hub.start()
-    return _hub
+    """The hub of this process, started when it is not running."""
+    held = process.current()
+    if isinstance(held.hub, Hub) and held.hub.loop is asyncio.get_running_loop():
+        return held.hub
+    layer = get_channel_layer()
+    assert layer is not None, "CHANNEL_LAYERS has no default"
+    held.hub = started = Hub(held.publisher, layer, pace=Pace(remembered_s=settings.WAIT_TTL_MS / 1000 + 1))
+    started.start()
+    return started
 
 
 async def stop() -> None:
-    """At the end of the process."""
-    global _hub
-    if _hub is not None and _hub.loop is asyncio.get_running_loop():
-        await _hub.stop()
-    _hub = None
+    """Stop the hub, at the end of the process."""
+    await process.current().close_hub()

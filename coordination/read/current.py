@@ -4,37 +4,39 @@ Every picture is settled at the instant it is taken, so it never shows what has 
 alarm has run. Reads have a thread and a connection of their own and never stand in the authority's way.
 """
 
-import asyncio
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
+from coordination.authority import process
 from coordination.core.model import Agent, Lease, Resource
-from coordination.core.picture import deadlocks
-from coordination.storage import clock
-from coordination.storage.opening import open_engine, rules
-from coordination.storage.store import StorageFault, Store, Transaction
-from coordination.wire import cursors, serialize
+from coordination.core.waitgraph import deadlocks
+from coordination.storage.store import StorageFault, Transaction
+from coordination.wire import serialize
+from coordination.wire.ids import cursor_after
 
 __all__ = [
-    *("PAGE", "StorageFault", "agent", "conduct", "deadlock_list", "lease", "picture", "search"),
-    *("snapshot", "stop"),
+    "PAGE",
+    "StorageFault",
+    "agent",
+    "agents",
+    "conduct",
+    "deadlock_list",
+    "lease",
+    "picture",
+    "search",
+    "snapshot",
 ]
 
 PAGE = 500
 WHOLE = 10_000
 Json = dict[str, Any]
-T = TypeVar("T")
-
-_executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reads")
-_store: Store | None = None
 
 
 async def picture(workspace: str, resource: str | None = None, limit: int = PAGE, after: str = "") -> Json:
     """The body of `GET wait`: holders, queues, deadlock pairs of one resource or of a page of resources.
 
     A page holds whole queues of up to `limit` resources whose names come after `after`; `nextCursor` is there
-    when more follow (see `cursors`). Deadlock pairs stand with the resource that was asked for. Raises
+    when more follow (see `wire/ids.py`). Deadlock pairs stand with the resource that was asked for. Raises
     StorageFault.
     """
 
@@ -45,9 +47,9 @@ async def picture(workspace: str, resource: str | None = None, limit: int = PAGE
             names = transaction.active_names(workspace, after, limit + 1)
             names, more = names[:limit], len(names) > limit
         shown = _shown(transaction, workspace, names, resource)
-        return {**shown, "nextCursor": cursors.give(workspace, names[-1])} if more else shown
+        return {**shown, "nextCursor": cursor_after(workspace, names[-1])} if more else shown
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def agent(workspace: str, did: str) -> Json | None:
@@ -75,7 +77,7 @@ async def agents(workspace: str, dids: list[str]) -> list[Json]:
             if (known := world.agents.get(did)) is not None
         ]
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def lease(workspace: str, resource: str, agent: str) -> Lease | None:
@@ -86,7 +88,7 @@ async def lease(workspace: str, resource: str, agent: str) -> Lease | None:
         found = transaction.look(workspace, [resource]).resources.get(resource)
         return None if found is None else found.lease_of(agent)
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def search(workspace: str, beginning: str, limit: int = 20) -> list[Json]:
@@ -109,7 +111,7 @@ async def search(workspace: str, beginning: str, limit: int = 20) -> list[Json]:
             if (found := resources.get(name)) is not None
         ]
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def conduct(workspace: str, dids: list[str]) -> dict[str, Json]:
@@ -119,7 +121,7 @@ async def conduct(workspace: str, dids: list[str]) -> dict[str, Json]:
         world = transaction.look(workspace, [], dids)
         return {did: _trust(world.agents[did]) for did in dids if did in world.agents}
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def snapshot(workspace: str) -> Json:
@@ -139,7 +141,7 @@ async def snapshot(workspace: str) -> Json:
         }
         return {**shown, "trust": trust, "counters": counters}
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def deadlock_list(workspace: str) -> Json:
@@ -153,46 +155,7 @@ async def deadlock_list(workspace: str) -> Json:
             "deadlocks": [serialize.deadlock(pair) for pair in deadlocks(world)],
         }
 
-    return await _reading(read)
-
-
-def stop() -> None:
-    """Give the connection back; the next read opens another."""
-    _executor.submit(_close).result()
-
-
-async def _reading(read: Callable[[Transaction], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_executor, _read, read)
-
-
-def _read(read: Callable[[Transaction], T]) -> T:
-    """A connection that was opened before may have been lost since: then it is read over a new one."""
-    before = _store
-    try:
-        return _read_once(read)
-    except StorageFault:
-        if before is None:
-            raise
-        return _read_once(read)
-
-
-def _read_once(read: Callable[[Transaction], T]) -> T:
-    global _store
-    try:
-        if _store is None:
-            _store = Store(open_engine(readonly=True), rules())
-        with _store.reading(clock.installed()) as transaction:
-            return read(transaction)
-    except StorageFault:
-        _close()
-        raise
-
-
-def _close() -> None:
-    global _store
-    if _store is not None:
-        _store.engine.close()
-        _store = None
+    return await process.current().reader.read(read)
 
 
 def _shown(transaction: Transaction, workspace: str, names: list[str], only: str | None) -> Json:

@@ -8,8 +8,6 @@ import pytest
 
 from coordination.authority import process as authority
 from coordination.models import OutageRow
-from coordination.read import current
-from coordination.storage import clock
 from intramedial.databases.threads import DatabaseThreads
 from intramedial.workspaces import provision
 from intramedial.workspaces.authentication import callers
@@ -41,15 +39,14 @@ def time_() -> Clock:
 def running_authority(migrated_databases: None, time_: Clock) -> Iterator[None]:
     """An authority of the test's own. Its time jumps, so that no jump may count as an outage, nor may
     one that a test on the real clock has left behind."""
-    authority.stop()
+    authority.current().stop()
     OutageRow.objects.all().delete()
-    clock.install(time_)
-    authority.start(outage_after_ms=None)
+    authority.current().clock = time_
+    authority.current().start(outage_after_ms=None)
     yield
-    authority.stop()
-    current.stop()
+    authority.current().stop()
     callers.stop()
-    clock.install(None)
+    authority.current().clock = None
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from coordination.wire import cursors
+from coordination.wire.ids import cursor_after, read_cursor
 from intramedial.api import routes_by_path
 from intramedial.http.near_names import nearest
 from tests.api.client import AGENTS, LEASE, RELEASE, WAIT, Caller, did, exchange, problem
@@ -211,11 +211,11 @@ async def test_a_cursor_that_was_not_given_is_refused(caller, other_caller):
 
 @pytest.mark.parametrize("name", ["a", "lock:é", "x" * 256, "\U0001f512" * 256])
 def test_every_name_has_a_cursor_of_its_own(name):
-    cursor = cursors.give("ws_1", name)
-    assert cursors.read("ws_1", cursor) == name
+    cursor = cursor_after("ws_1", name)
+    assert read_cursor("ws_1", cursor) == name
     assert len(cursor) <= 2048
     with pytest.raises(ValueError, match="not a cursor"):
-        cursors.read("ws_2", cursor)
+        read_cursor("ws_2", cursor)
 
 
 async def test_a_caller_without_credentials_learns_no_names(stranger: Caller):

@@ -130,7 +130,7 @@ async def test_a_run_leaves_nothing_on_the_disk(trial, db, in_haste):
     found = await ledger_up_to_date(trial, db, workspace)
     assert (found["ledger_entry"], found["lease_agent"], found["lease_trust_move"]) == (1, 1, 0)
     assert found["lease_outbox"] == 0
-    assert not authority.passing
+    assert not authority.current().passing
 
 
 async def test_nor_does_a_run_whose_caller_goes_away(trial, db, monkeypatch):
@@ -144,7 +144,7 @@ async def test_nor_does_a_run_whose_caller_goes_away(trial, db, monkeypatch):
             break
     await lines.aclose()
     async with asyncio.timeout(20):
-        while authority.passing:
+        while authority.current().passing:
             await asyncio.sleep(0.02)
     found = await ledger_up_to_date(trial, db, workspace)
     assert (found["ledger_entry"], found["lease_agent"], found["lease_trust_move"]) == (1, 1, 0)

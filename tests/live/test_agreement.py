@@ -13,7 +13,6 @@ from coordination.core.messages import Acquire, Command, Release, Withdraw
 from coordination.core.model import Mode
 from coordination.live import consumers
 from coordination.read import current
-from coordination.storage import clock
 from coordination.wire.ids import new_lease_id
 from intramedial.accounts import watching
 from intramedial.workspaces.models import Workspace
@@ -39,14 +38,13 @@ class Time:
 async def time(migrated_databases: None) -> AsyncIterator[Time]:
     """The authority at a time that stands still."""
     time = Time()
-    clock.install(time)
+    authority.current().clock = time
     consumers.start()
-    await asyncio.to_thread(authority.start, None)
+    await asyncio.to_thread(authority.current().start, None)
     yield time
-    await asyncio.to_thread(authority.stop)
+    await authority.current().close()
     await consumers.stop()
-    await asyncio.to_thread(current.stop)
-    clock.install(None)
+    authority.current().clock = None
 
 
 def anything(chance: random.Random) -> Command:

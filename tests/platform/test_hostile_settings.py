@@ -125,12 +125,12 @@ async def test_the_authority_reads_and_writes_the_same_under_hostile_settings(
 
 @pytest.fixture
 def real_time_() -> Any:
-    from coordination.storage import clock
+    from coordination.authority import process
 
-    before = clock.installed()
-    clock.install(None)
+    before = process.current().clock
+    process.current().clock = None
     yield
-    clock.install(before)
+    process.current().clock = before
 
 
 REFUSED = {

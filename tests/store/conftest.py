@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coordination.storage import clock
+from coordination.authority import process
 from intramedial import databases
 from tests.server import ServerProcess
 from tests.services import Postgres
@@ -69,19 +69,19 @@ def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
 @pytest.fixture
 def time_() -> Iterator[Time]:
     """The time of the authority, which passes when the test says so."""
-    time, before = Time(), clock.installed()
-    clock.install(time)
+    time, before = Time(), process.current().clock
+    process.current().clock = time
     yield time
-    clock.install(before)
+    process.current().clock = before
 
 
 @pytest.fixture
 def real_time() -> Iterator[None]:
     """The authority's own clocks: the steady one embedded, the database's on PostgreSQL."""
-    before = clock.installed()
-    clock.install(None)
+    before = process.current().clock
+    process.current().clock = None
     yield
-    clock.install(before)
+    process.current().clock = before
 
 
 @pytest.fixture

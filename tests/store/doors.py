@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from coordination.authority import process as processes
 from coordination.authority.replies import Answer, Ask
 from coordination.authority.thread import Authority
 from coordination.core.messages import Acquire, Command, Release
@@ -98,7 +99,12 @@ class Door:
     ) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.store = Store(engine, rules or Rules(), process, outage_after_ms, remember=True)
-        self.authority = Authority(self.store, publish or self._publish, wanted=lambda workspace: True)
+        self.authority = Authority(
+            self.store,
+            publish or self._publish,
+            wanted=lambda workspace: True,
+            clock=lambda: processes.current().clock,
+        )
         self.authority.start()
 
     def _publish(self, workspace: str, events: list[dict[str, Any]]) -> None:

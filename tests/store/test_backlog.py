@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from coordination.core.messages import Granted, Released
-from coordination.storage.backlog import ROW, Backlog
+from coordination.storage.store import OUTBOX_ROW, Backlog
 from tests.server import ServerProcess
 from tests.store.doors import Database, Door
 from tests.store.kill9 import Caller
@@ -20,13 +20,13 @@ MB = 1 << 20
 
 
 def test_what_is_admitted_counts_until_it_has_left():
-    backlog = Backlog(2 * ROW + 100)
+    backlog = Backlog(2 * OUTBOX_ROW + 100)
     assert backlog.admit(50)
     assert backlog.admit(50)
     assert not backlog.admit(1)
     backlog.left([50])
     assert backlog.admit(50)
-    assert (backlog.dropped, backlog.size) == (1, 2 * ROW + 100)
+    assert (backlog.dropped, backlog.size) == (1, 2 * OUTBOX_ROW + 100)
 
 
 def test_a_count_corrects_the_estimate():
@@ -36,7 +36,7 @@ def test_a_count_corrects_the_estimate():
         backlog.admit(1_000)
     assert backlog.doubtful()
     backlog.count(1, 500)
-    assert backlog.size == 500 + ROW
+    assert backlog.size == 500 + OUTBOX_ROW
     backlog.left([10_000])
     assert backlog.size == 0, "others recorded what has left: it is never less than nothing"
 

@@ -10,7 +10,6 @@ from coordination.authority import process as authority
 from coordination.authority.maintenance import Housekeeper, keep_house
 from coordination.core.messages import Granted, Held
 from coordination.core.model import Rules
-from coordination.storage import clock
 from coordination.storage.store import Store
 from tests.store.doors import START, Database, Door, PostgresDatabase, Time
 
@@ -179,20 +178,20 @@ async def test_the_housekeeper_works_beside_the_callers(door: Door, database: Da
 
 
 def test_the_command_is_refused_beside_an_embedded_server() -> None:
-    before = clock.installed()
-    authority.stop()
-    clock.install(None)
+    before = authority.current().clock
+    authority.current().stop()
+    authority.current().clock = None
     try:
         assert authority.purge_offline() >= 0
-        authority.start()
+        authority.current().start()
         if settings.DATABASES["leases"]["ENGINE"].endswith("sqlite3"):
             with pytest.raises(authority.Unavailable, match=r"another process .* once a day"):
                 authority.purge_offline()
         else:
             assert authority.purge_offline() >= 0
     finally:
-        authority.stop()
-        clock.install(before)
+        authority.current().stop()
+        authority.current().clock = before
     assert authority.purge_offline() >= 0
 
 

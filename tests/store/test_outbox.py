@@ -16,7 +16,6 @@ from coordination.authority import outbox
 from coordination.authority import process as authority
 from coordination.core.messages import Acquire, Granted, Release
 from coordination.core.model import Mode
-from coordination.storage import clock
 from coordination.wire.ids import new_lease_id
 from intramedial.databases.threads import DatabaseThreads
 from intramedial.ledger import log
@@ -34,13 +33,13 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The process's own authority, with a drain that does not wait for long."""
     monkeypatch.setattr(outbox, "RETRY_S", 0.05)
     monkeypatch.setattr(outbox, "LOOK_S", 0.2)
-    before = clock.installed()
-    authority.stop()
-    clock.install(None)
-    authority.start()
+    before = authority.current().clock
+    authority.current().stop()
+    authority.current().clock = None
+    authority.current().start()
     yield
-    authority.stop()
-    clock.install(before)
+    authority.current().stop()
+    authority.current().clock = before
 
 
 class Reader:
@@ -190,7 +189,7 @@ async def test_what_another_key_signed_holds_up_nothing(reader: Reader) -> None:
     """It waits for a process that has the key."""
 
     def put(store: Any) -> None:
-        with store.transaction({}, clock.installed()) as transaction:
+        with store.transaction({}, authority.current().clock) as transaction:
             transaction.record(reader.workspace, "rcp_of_another_key", "a-kid-of-another-machine", b"{}")
 
     await asyncio.wrap_future(authority.get().run(put))
@@ -205,7 +204,7 @@ async def test_an_expiry_is_on_record(reader: Reader) -> None:
     ask = authority.Ask(reader.workspace, command, "workspace_key", DIGEST)
     assert isinstance((await authority.get().ask(ask)).outcome, Granted)
     now = authority.get()._now()
-    clock.install(lambda: now + 60_000)
+    authority.current().clock = lambda: now + 60_000
     await authority.get().tick()
     async with asyncio.timeout(10):
         while len(leaves := await reader.leaves()) < 2:

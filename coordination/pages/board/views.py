@@ -44,7 +44,7 @@ def board(request: HttpRequest, membership: Membership) -> HttpResponse:
         **access.context(membership),
         "shown": _sections(workspace),
         "rows": ROWS_WITHOUT_SCRIPTS,
-        "clock_ahead": authority.clock_ahead(),
+        "clock_ahead": authority.current().clock_ahead(),
         "views": texts.VIEWS,
         "choices": texts.CHOICES,
         "sparklines": texts.SPARKLINES,

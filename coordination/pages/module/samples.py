@@ -16,8 +16,8 @@ from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Command, Outcome, Release
 from coordination.core.model import Mode, Resource
 from coordination.core.names import parse_resource
-from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
+from coordination.core.waitgraph import deadlocks
 from coordination.core.world import World
 from coordination.pages.module import gists
 from coordination.wire import serialize
