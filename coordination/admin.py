@@ -52,12 +52,15 @@ OF_TRUST = (
 )
 
 
-def instant(field: str, heading: str) -> Callable[[Model], str | None]:
-    """A column that shows an instant kept in milliseconds since the Unix epoch, to the second, in UTC."""
+def instant(field: str, heading: str) -> Callable[[Model], str]:
+    """A column that shows an instant, stored in milliseconds since the Unix epoch, to the second and in UTC.
 
-    def column(row: Model) -> str | None:
+    It returns an empty text for a missing instant, which the admin shows as a dash.
+    """
+
+    def column(row: Model) -> str:
         value = getattr(row, field)
-        return None if value is None else f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+        return "" if value is None else f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
     return admin.display(column, description=heading)
 

@@ -17,8 +17,17 @@ from coordination.storage.store import StorageFault, Store, Transaction
 from coordination.wire import cursors, serialize
 
 __all__ = [
-    *("PAGE", "StorageFault", "agent", "conduct", "deadlock_list", "lease", "picture", "search"),
-    *("snapshot", "stop"),
+    "PAGE",
+    "StorageFault",
+    "agent",
+    "agents",
+    "conduct",
+    "deadlock_list",
+    "lease",
+    "picture",
+    "search",
+    "snapshot",
+    "stop",
 ]
 
 PAGE = 500
