@@ -29,7 +29,6 @@ urlpatterns = [
     *styles.urlpatterns(),
     *i18n_patterns(
         path("", include("coordination.pages.module.views")),
-        path("", include("coordination.pages.module.docs")),
         path("", include("coordination.pages.module.clients")),
         path("", include("coordination.pages.board.urls")),
         *errors.urlpatterns(article.reasons(), figures),

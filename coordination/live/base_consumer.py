@@ -97,10 +97,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """Close the socket soon, because of a problem."""
         self.end(ending(problem))
 
-    def messages(self, receive: Callable[[], Awaitable[AsgiMessage]]) -> Callable[[], Awaitable[AsgiMessage]]:
+    def messages(self, receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
         """`receive` of a connection, which returns `live.end` once the server has ended the socket."""
 
-        async def next_message() -> AsgiMessage:
+        async def next_message() -> Any:
             if not self._ending.done():
                 received = asyncio.ensure_future(receive())
                 either: set[asyncio.Future[Any]] = {received, self._ending}
@@ -186,7 +186,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _send_to_listener(self, message: AsgiMessage) -> None:
         """Send a message of one of our own extensions of ASGI."""
-        await self.base_send(message)  # type: ignore[arg-type]  # typed for the messages of ASGI itself
+        send: Any = self.base_send  # typed for the messages of ASGI itself
+        await send(message)
 
     # --- from the client -------------------------------------------------------------------------
 
@@ -259,13 +260,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
         logger.info(what, extra=extra)
 
 
-def application(kind: type[LiveConsumer]) -> Callable[[Any, Any, Any], Awaitable[None]]:
+def application(kind: type[LiveConsumer]) -> Callable[..., Any]:
     """The ASGI application that serves each connection with a consumer of this kind."""
 
     async def serve(scope: Any, receive: Any, send: Any) -> None:
         consumer = kind()
         try:
-            await consumer(scope, consumer.messages(receive), send)  # type: ignore[arg-type]  # with `live.end`
+            await consumer(scope, consumer.messages(receive), send)
         finally:
             await consumer.leave()
 

@@ -72,8 +72,7 @@ async def stop() -> None:
     await asyncio.to_thread(watching.stop)
 
 
-# Channels' URLRouter takes ASGI applications where Django's `path` is typed for views.
 websocket_urlpatterns = [
-    path("ws/espacios/<str:workspace>/", application(WorkspaceConsumer)),  # type: ignore[arg-type]  # ASGI
-    path("ws/prueba/", application(TrialConsumer)),  # type: ignore[arg-type]  # ASGI
+    path("ws/espacios/<str:workspace>/", application(WorkspaceConsumer)),
+    path("ws/prueba/", application(TrialConsumer)),
 ]

@@ -7,7 +7,7 @@ import orjson
 
 from coordination.api import service
 from coordination.core.messages import Acquire, Release, Withdraw
-from coordination.mcp.shapes import AcquireArguments, OwnArguments, StandingArguments, WaitArguments
+from coordination.mcp.schemas import AcquireArguments, OwnArguments, StandingArguments, WaitArguments
 from coordination.read import current
 from coordination.wire.ids import new_lease_id
 from intramedial.http.calls import Call

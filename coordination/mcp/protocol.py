@@ -23,12 +23,15 @@ from mcp.types import (
     PaginatedRequestParams,
     TextContent,
 )
+from pydantic import BaseModel
 
-from coordination.mcp import arguments, prose, tools, words
+from coordination.mcp import summaries, tools
 from intramedial import __version__
 from intramedial.http import logs
 from intramedial.http.calls import Call
+from intramedial.http.principal import Principal
 from intramedial.http.problems import Problem, problem_body
+from intramedial.http.routing import refuse_unknown, validated, wire_names
 from intramedial.http.serving import unforeseen
 
 CALL = "intramedial.call"
@@ -63,7 +66,7 @@ async def _call_tool(context: ServerRequestContext, params: CallToolRequestParam
     try:
         if (fault := scope[FAULT]) is not None:
             raise fault
-        body = await tool.run(call, arguments.read(tool.arguments, params.arguments or {}, call.caller))
+        body = await tool.run(call, _arguments(tool.arguments, params.arguments or {}, call.caller))
     except Problem as problem:
         return _failed(problem)
     except Exception as error:
@@ -71,10 +74,17 @@ async def _call_tool(context: ServerRequestContext, params: CallToolRequestParam
     return _result(tool.say(body), body)
 
 
+def _arguments(shape: type[BaseModel], given: Json, caller: Principal) -> Any:
+    """The arguments as an object of `shape`. Raises Problem (`invalid_request`)."""
+    if shape.model_config.get("extra") == "forbid":
+        refuse_unknown(given, wire_names(shape), "tool", "argument")
+    return validated(shape, given, caller)
+
+
 def _failed(problem: Problem) -> CallToolResult:
     """What could not be answered, as a result: of errors of the protocol a model may see nothing."""
     body = problem_body(problem, logs.request_id.get())
-    return _result(words.failed(body), body, is_error=True)
+    return _result(summaries.failed(body), body, is_error=True)
 
 
 def _result(said: str, body: Json, *, is_error: bool = False) -> CallToolResult:
@@ -96,7 +106,7 @@ def _server() -> Server[Any]:
         "intramedial",
         version=__version__,
         title="intramedial: coordination.lease",
-        instructions=prose.INSTRUCTIONS,
+        instructions=tools.INSTRUCTIONS,
         website_url=f"{settings.BASE_URL}/docs/mcp/",
         cache_hints={"tools/list": same_for_all, "server/discover": same_for_all},
         on_list_tools=_list_tools,

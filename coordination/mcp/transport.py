@@ -14,7 +14,7 @@ from django.conf import settings
 from mcp.types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from coordination.mcp import messages, protocol
+from coordination.mcp import json_rpc, protocol
 from intramedial.http import logs, origins
 from intramedial.http.calls import Call, Reply
 from intramedial.http.extensions import KNOWN
@@ -50,7 +50,7 @@ async def _answer(scope: Message, receive: Receive) -> Reply:
     try:
         call = await _admitted(scope, receive)
         _require_known_version(call.parts)
-        return await _spoken(scope, call, messages.read(call.parts.body), receive)
+        return await _spoken(scope, call, json_rpc.read(call.parts.body), receive)
     except Problem as problem:
         return _refusal(problem)
     except ClientGone:
@@ -108,7 +108,7 @@ def _require_known_version(parts: RequestParts) -> None:
         raise problem
 
 
-async def _spoken(scope: Message, call: Call, message: messages.ReadMessage, receive: Receive) -> Reply:
+async def _spoken(scope: Message, call: Call, message: json_rpc.ReadMessage, receive: Receive) -> Reply:
     """The SDK's answer: one status and one body, since every answer is JSON and not a stream."""
     manager = await protocol.sessions.start()
     inner = {

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -18,8 +19,8 @@ from django.views.decorators.http import require_http_methods
 
 from coordination.api.revoke import NotRevoked, RevokeForm, revoke
 from coordination.core.names import normal_name
-from coordination.pages.board import pictures
 from coordination.pages.texts import board as texts
+from coordination.read import current
 from coordination.read.current import StorageFault
 from coordination.wire import serialize
 from intramedial.identity.did import check_did
@@ -71,15 +72,15 @@ def _shown(
     workspace = membership.workspace.public_id
     given: Json = {**access.context(membership), "resource": name, "away": False, "ledger_away": False}
     try:
-        picture = pictures.picture(workspace, name)
+        seen = picture(workspace, name)
     except StorageFault:
         return render(request, "board/resource.html", {**given, "away": True}, status=503)
     given |= {
         "holders": [
             {**held, "form": _form(name, number, held, sent or {}) if number < FORMS_SHOWN else None}
-            for number, held in enumerate(picture["holders"])
+            for number, held in enumerate(seen["holders"])
         ],
-        "queue": picture["queue"],
+        "queue": seen["queue"],
         "receipts_path": f"{reverse('receipts', args=[workspace])}?{urlencode({'recurso': name})}",
     }
     try:
@@ -122,3 +123,12 @@ def _name(request: HttpRequest) -> str:
         return normal_name(request.GET.get("nombre", ""))
     except ValueError:
         raise Http404("no resource can have that name") from None
+
+
+def picture(workspace: str, resource: str | None = None, limit: int = current.PAGE) -> Json:
+    """As `current.picture`, from a view that is not asynchronous; besides, `until` of each holder and `began`
+    of each wait. Raises StorageFault."""
+    said = async_to_sync(current.picture)(workspace, resource, limit)
+    holders = [{**held, "until": datetime.fromisoformat(held["expiresAt"])} for held in said["holders"]]
+    queue = [{**wait, "began": datetime.fromisoformat(wait["since"])} for wait in said["queue"]]
+    return {**said, "holders": holders, "queue": queue}

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from coordination.authority import process as authority
 from coordination.core.names import normal_name
-from coordination.pages.board import pictures
+from coordination.pages.board.resource import picture
 from coordination.pages.module import figures, scenarios
 from coordination.pages.texts import board as texts
 from coordination.read import current, history
@@ -122,11 +122,17 @@ def _is_did(text: str) -> bool:
 
 
 def _sections(workspace: str) -> list[dict[str, Any]] | None:
-    """The table without scripts; None when it cannot be read."""
+    """The first resources by name, each with its holders and its queue; None when they cannot be read."""
     try:
-        return pictures.sections(workspace, ROWS_WITHOUT_SCRIPTS)
+        shown = picture(workspace, limit=ROWS_WITHOUT_SCRIPTS)
     except StorageFault:
         return None
+    found: dict[str, dict[str, Any]] = {}
+    for part in ("holders", "queue"):
+        for row in shown[part]:
+            name = row["resource"]
+            found.setdefault(name, {"resource": name, "holders": [], "queue": []})[part].append(row)
+    return list(found.values())
 
 
 def _address(name: str, workspace: str) -> str:

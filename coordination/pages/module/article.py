@@ -1,6 +1,7 @@
 """The module page below Lanzar: its sections in order, and everything that their templates say."""
 
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -8,7 +9,9 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from coordination.api import schemas
-from coordination.pages.module import fields, figures, promises, reference, refusals, samples
+from coordination.core.messages import Reason
+from coordination.pages.module import fields, figures, promises, reference, samples
+from coordination.pages.texts.problems import REFUSALS
 from intramedial.web import amounts, problem_words
 from intramedial.web.errors import Explained
 from intramedial.web.pretty_json import pretty
@@ -63,7 +66,18 @@ SECTIONS = (
 
 def reasons() -> list[Explained]:
     """All reasons that the API can give: the module's refusals, then the platform's problems."""
-    return [*refusals.entries(), *problem_words.entries()]
+    return [*refusals(), *problem_words.entries()]
+
+
+def refusals() -> list[Explained]:
+    """The refusals of a lease and of a release, in the order of the core's `Reason`."""
+    return [
+        Explained(reason, 409, REFUSALS[reason], partial(_example, reason), refusal=True) for reason in Reason
+    ]
+
+
+def _example(reason: Reason) -> dict[str, Any]:
+    return {**samples.refusals()[reason].answer, "receipt": samples.RECEIPT}
 
 
 def context() -> dict[str, Any]:

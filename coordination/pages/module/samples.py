@@ -8,8 +8,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote, urlencode
+
+from django.utils.translation import gettext as _
 
 from coordination.authority import process as authority
 from coordination.core.decide import decide
@@ -19,8 +22,8 @@ from coordination.core.names import parse_resource
 from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
 from coordination.core.world import World
-from coordination.pages.module import gists
 from coordination.wire import serialize
+from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
 
 PREFIX = "/api/v1/acp/"
@@ -97,7 +100,7 @@ class Sample:
     @property
     def gist(self) -> str:
         """What the answer comes to, in a few words."""
-        return gists.of(self.answer)
+        return gist(self.answer)
 
     @property
     def launch(self) -> str:
@@ -277,3 +280,29 @@ def modes(classes: Iterable[str]) -> list[tuple[str, Mode, Mode, Mode]]:
         return parse_resource(f"{name}:x#{suffix}")[1]
 
     return [(name, mode(name, "read"), mode(name, "write"), mode(name, "delete")) for name in classes]
+
+
+def gist(answer: Json) -> str:
+    """The gist of an answer of the API; empty for one that has none."""
+    reason = answer.get("reason")
+    if lease := answer.get("lease"):
+        return _("testigo %(token)s") % {"token": lease["fencingToken"]}
+    if reason == "lease_held":
+        return _gist_of_held(answer)
+    if reason == "deadlock":
+        return _("un círculo de %(count)s") % {"count": len(answer["cycle"])}
+    if reason:
+        return _("no cambia nada")
+    if trust := answer.get("trust"):
+        return _("confianza %(score)s") % {"score": amounts.number(Decimal(str(trust["score"])))}
+    if "queue" in answer:
+        counts = {name: len(answer[name]) for name in ("holders", "queue", "deadlocks")}
+        return _("titulares: %(holders)s · en espera: %(queue)s · interbloqueos: %(deadlocks)s") % counts
+    return ""
+
+
+def _gist_of_held(answer: Json) -> str:
+    wait = amounts.duration(answer["stampede"]["waitMs"])
+    if not answer["queued"]:
+        return _("sin puesto, vuelve en %(wait)s") % {"wait": wait}
+    return _("puesto %(place)s, vuelve en %(wait)s") % {"place": answer["position"], "wait": wait}

@@ -185,10 +185,17 @@ def words(request: HttpRequest, name: str) -> JsonResponse:
     return JsonResponse(said)
 
 
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """The index of the documentation, for people and for programs."""
+    return render(request, "docs/index.html")
+
+
 urlpatterns = [
     path("", home, name="home"),
     path("modulo.md", module_text, name="module_text"),
     path("estilo/", gallery.gallery, name="gallery"),
+    path("docs/", docs, name="docs"),
     path("verificar/", verify, name="verify"),
     path("textos/<slug:name>.json", words, name="part_texts"),
     path("", include("coordination.pages.module.scenarios")),

@@ -1,6 +1,7 @@
 """The agents of a workspace: their trust, what they hold and wait for, and what moved it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from coordination.pages.records import query_values, trust
+from coordination.pages.records import query_values
 from coordination.read import current, history
 from coordination.read.current import StorageFault
 from intramedial.web import amounts
@@ -24,6 +25,10 @@ NAMED = 3
 """Resources that a row of the list names; the agent's own page names `HELD`."""
 HELD = 100
 SIGNERS = 50
+FULL = 100
+WIDTH, HEIGHT = 600, 120
+MARGIN = 10
+BAR = 64
 
 Json = dict[str, Any]
 
@@ -72,7 +77,7 @@ def agent(request: HttpRequest, membership: Membership) -> HttpResponse:
         "agent": said and _row(workspace, said, registered is not None, HELD),
         "registered": registered,
         "moves": [_move(move) for move in shown],
-        "drawing": trust.drawing(shown) if len(shown) > 1 else None,
+        "drawing": trust_drawing(shown) if len(shown) > 1 else None,
         "first": before is None,
         "here": f"?{urlencode({'did': did})}",
         "next": f"?{urlencode({'did': did, 'antes': shown[-1].id})}" if len(moves) > MOVES else "",
@@ -89,7 +94,7 @@ def _row(workspace: Workspace, said: Json, signs: bool, named: int = NAMED) -> J
     return {
         **said,
         "path": address(workspace, said["did"]),
-        "bar": trust.bar(said["trust"]["score"]),
+        "bar": trust_bar(said["trust"]["score"]),
         "signs": signs,
         "held": _some(said["holds"], named),
         "queued": _some(said["waits"], named),
@@ -115,3 +120,49 @@ def _some(said: Iterable[Json], named: int) -> Json:
         for one in said
     ]
     return {"named": every[:named], "more": max(0, len(every) - named), "all": len(every)}
+
+
+# --- trust as a drawing: numbers in, coordinates out -----------------------------------------------------
+
+
+def trust_bar(score: float) -> str:
+    """The length of a score's bar, `BAR` at most."""
+    return _coordinate(BAR * score / FULL)
+
+
+def trust_drawing(moves: Sequence[history.Move]) -> dict[str, Any]:
+    """The line through the scores of these moves, the latest of them first; there are at least two.
+
+    `line` goes from the score before the first of them; `marks` are where leases ran out.
+    """
+    oldest_first = list(reversed(moves))
+    scores = [oldest_first[0].score - oldest_first[0].delta, *(move.score for move in oldest_first)]
+    step = (WIDTH - 2 * MARGIN) / (len(scores) - 1)
+    points = [(_coordinate(MARGIN + at * step), _y(score)) for at, score in enumerate(scores)]
+    line = f"M{points[0][0]} {points[0][1]}" + "".join(f"H{x}V{y}" for x, y in points[1:])
+    return {
+        "line": line,
+        "marks": [
+            {"x": x, "y": y}
+            for (x, y), move in zip(points[1:], oldest_first, strict=True)
+            if not move.released
+        ],
+        "begins": scores[0],
+        "ends": scores[-1],
+        "lowest": min(scores),
+        "highest": max(scores),
+        "released": sum(move.released for move in moves),
+        "expired": sum(not move.released for move in moves),
+        "width": WIDTH,
+        "height": HEIGHT,
+        "levels": [{"score": score, "y": _y(Decimal(score))} for score in (0, 50, FULL)],
+    }
+
+
+def _y(score: Decimal) -> str:
+    return _coordinate(float(MARGIN + (FULL - score) * (HEIGHT - 2 * MARGIN) / FULL))
+
+
+def _coordinate(length: float) -> str:
+    """A coordinate as SVG has it, in whatever language the page is."""
+    return f"{length:.1f}"

@@ -4,6 +4,8 @@ A lease id is its holder's alone. It is never shown here, and a receipt that hol
 still held is given to nobody in its signed form until that lease has ended.
 """
 
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,11 +14,13 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from coordination.pages.records import query_values, receipt_words
+from coordination.pages.records import query_values
 from coordination.read import current, history
 from coordination.read.current import StorageFault
+from coordination.wire import serialize
 from intramedial.ledger import entries
 from intramedial.receipts import receipt as receipt_maker
 from intramedial.receipts import signing
@@ -25,6 +29,21 @@ from intramedial.workspaces.access import context, workspace_page
 from intramedial.workspaces.models import Membership
 
 AT_ONCE = 50
+OUTCOMES: dict[str, Any] = {
+    "granted": _("concedido"),
+    "renewed": _("renovado"),
+    "released": _("devuelto"),
+    "expired": _("caducado"),
+    "deadlock": _("interbloqueo"),
+}
+ENDED_EARLY = _("terminado por la autoridad")
+AUTH: dict[str, Any] = {
+    "workspace_key": _("clave del espacio"),
+    "agent_key": _("clave del agente"),
+    "signature": _("firma del agente"),
+    "scenario": _("la estampida de prueba"),
+}
+HIDDEN = "leaseId"
 
 Json = dict[str, Any]
 
@@ -43,7 +62,7 @@ def receipts(request: HttpRequest, membership: Membership) -> HttpResponse:
         **context(membership),
         "wishes": wishes,
         "sought": sought,
-        "outcomes": receipt_words.OUTCOMES,
+        "outcomes": OUTCOMES,
         "filtered": any(wishes.values()),
         "keys": _keys(),
         "first": before is None,
@@ -55,8 +74,8 @@ def receipts(request: HttpRequest, membership: Membership) -> HttpResponse:
         page, away = entries.Page([], 0, None), True
     given |= {
         "away": away,
-        "waiting": [receipt_words.line(one.receipt_id, one.claims) for one in waiting],
-        "found": [receipt_words.line(one.receipt_id, one.claims, one.index) for one in page.found],
+        "waiting": [_line(one.receipt_id, one.claims) for one in waiting],
+        "found": [_line(one.receipt_id, one.claims, one.index) for one in page.found],
         "looked": page.looked,
     }
     if page.next is not None:
@@ -81,8 +100,8 @@ def receipt(request: HttpRequest, membership: Membership, receipt: str) -> HttpR
         **found,
         "away": False,
         "receipt": receipt,
-        "line": receipt_words.line(receipt, found["claims"], found["index"]),
-        "rows": receipt_words.rows(found["claims"]),
+        "line": _line(receipt, found["claims"], found["index"]),
+        "rows": _rows(found["claims"]),
         "jws": jws,
     }
     return render(request, "records/receipt.html", given)
@@ -134,7 +153,7 @@ def _jws(found: Json) -> str | None:
 
 def _is_held(workspace: str, claims: Json) -> bool:
     """Whether the lease whose id is in a receipt is still held."""
-    lease_id = receipt_words.lease_id(claims)
+    lease_id = _lease_id(claims)
     if lease_id is None:
         return False
     lease = async_to_sync(current.lease)(workspace, resource_of(claims), str(claims.get("sub")))
@@ -171,3 +190,65 @@ def _keys() -> list[Json]:
         state = "signs" if signer.kid == in_use.kid else "retired" if state != "ahead" else "ahead"
         found.append({"kid": signer.kid, "since": query_values.epoch(signer.signs_from), "state": state})
     return found
+
+
+# --- what a receipt says, in a line and field by field ------------------------------------------------------
+
+
+def _line(receipt_id: str, claims: Json, index: int | None = None) -> Json:
+    """A receipt in a line; `index` is its place in the ledger, None while it waits."""
+    outcome = str(claims.get("outcome", ""))
+    words = ENDED_EARLY if claims.get("event") == serialize.ENDED_EARLY else OUTCOMES.get(outcome, outcome)
+    return {
+        "id": receipt_id,
+        "at": query_values.epoch(claims.get("iat")),
+        "outcome": outcome,
+        "words": words,
+        "agent": str(claims.get("sub", "")),
+        "resource": resource_of(claims),
+        "index": index,
+    }
+
+
+def _lease_id(claims: Json) -> str | None:
+    """The lease id that a receipt holds, if it holds one."""
+    return next((str(value) for name, value in _fields(claims) if name.split(".")[-1] == HIDDEN), None)
+
+
+def _rows(claims: Json) -> Iterator[Json]:
+    """Each field with its value and what it is: `did`, `instant`, `hidden`, or plain."""
+    for name, value in _fields(claims):
+        last = name.split(".")[-1]
+        row: Json = {"name": name, "value": value, "kind": ""}
+        if last == HIDDEN:
+            row |= {"kind": "hidden", "value": ""}
+        elif last == "iat":
+            row |= {"kind": "instant", "value": query_values.epoch(value)}
+        elif last.endswith(("At", "Until")) and (at := _wire_instant(value)) is not None:
+            row |= {"kind": "instant", "value": at}
+        elif isinstance(value, str) and value.startswith("did:"):
+            row["kind"] = "did"
+        elif last == "auth":
+            row["words"] = AUTH.get(str(value), "")
+        elif isinstance(value, bool):
+            row["value"] = "true" if value else "false"
+        yield row
+
+
+def _fields(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value within, by its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _fields(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from _fields(inner, f"{name}[{at}]")
+    else:
+        yield name, value
+
+
+def _wire_instant(value: Any) -> datetime | None:
+    try:
+        return query_values.instant(value)
+    except (TypeError, ValueError):
+        return None

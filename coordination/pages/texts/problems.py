@@ -1,8 +1,11 @@
 """What the module page says of each problem: what happened, why, how to mend it; keys are the scripts'."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
+
+from coordination.core.messages import Reason
 
 Texts = dict[str, Any]
 
@@ -108,4 +111,11 @@ PROBLEMS: Texts = {
         _("El servidor ha contestado algo que esta página no conoce."),
         _("mira la respuesta tal como llegó, aquí debajo."),
     ),
+}
+
+REFUSALS: Mapping[Reason, Any] = {
+    Reason.LEASE_HELD: _("Otro agente tiene el recurso, o va delante de ti en la cola."),
+    Reason.DEADLOCK: _("Si esperases, nadie avanzaría: tu espera cerraría un círculo."),
+    Reason.STALE_LEASE: _("Ese leaseId no es el de una concesión que el agente tenga ahora."),
+    Reason.NOT_HELD: _("El agente no tiene el recurso que quiere devolver."),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from coordination.mcp.json_schemas import UNTRUSTED
+from coordination.mcp.schemas import UNTRUSTED
 
 Json = dict[str, Any]
 
