@@ -1,4 +1,4 @@
-"""The REST router of coordination: from a validated request to a command, from an outcome to an answer."""
+"""The REST operations: each turns a validated request into a command, and the outcome into an answer."""
 
 from collections.abc import Awaitable, Mapping
 from typing import Any
@@ -140,7 +140,8 @@ async def _decide(call: Call, command: service.AgentCommand) -> Reply:
 
 
 def declines_queue(prefer: str | None) -> bool:
-    """Whether `Prefer` (RFC 7240) says `wait=0`. Of a preference given twice the first one counts."""
+    """Whether the field `Prefer` (RFC 7240) contains `wait=0`. The first of several `wait` preferences
+    counts."""
     if prefer is None:
         return False
     for preference in prefer.split(","):

@@ -1,7 +1,8 @@
-"""The tools, as a model is shown them: names, words, shapes, hints.
+"""The tools and the texts that a model reads before it calls them. The texts expect no knowledge of the
+system.
 
-Dots are allowed in names by the protocol, and read well; some clients refuse them, so every tool goes by a
-second name with underscores.
+The protocol allows dots in names, and they read well. Some clients refuse them, so every tool has a second
+name with underscores.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,7 +23,7 @@ Json = dict[str, Any]
 
 
 def seconds(ms: int) -> str:
-    """A duration in seconds, without needless digits."""
+    """A duration in seconds, without trailing zeros."""
     return f"{ms / 1000:g}"
 
 
@@ -101,7 +102,8 @@ keep your place in the queue; only acquire does.
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool. `run` makes the body from the validated arguments, `say` a short text from the body."""
+    """One tool. `run` makes the body of the answer from the validated arguments, `summarize` a text from the
+    body."""
 
     name: str
     title: str
@@ -109,30 +111,29 @@ class Tool:
     arguments: type[BaseModel]
     answers: tuple[type[BaseModel], ...]
     run: Callable[[Any, Any], Awaitable[Json]]
-    say: Callable[[Json], str]
+    summarize: Callable[[Json], str]
     read_only: bool = False
 
     @property
     def compatible_name(self) -> str:
-        """The name for clients that refuse dots."""
+        """The name without dots."""
         return self.name.replace(".", "_")
 
     def listed(self, name: str) -> ListedTool:
-        """The tool as `tools/list` shows it, by that name."""
+        """The tool as `tools/list` shows it, under `name`."""
         return ListedTool(
             name=name,
             title=self.title,
             description=self.description,
             input_schema=schemas.arguments_schema(self.arguments),
-            # A call that could not be answered is a problem, of the same shape everywhere.
+            # The shape of a problem is the same everywhere.
             output_schema=schemas.answers_schema((*self.answers, Problem)),
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=self.read_only,
                 # A tool only ends what the calling agent itself holds or waits for.
                 destructive_hint=False,
-                # Asking twice does what asking once did: a lease is renewed and not doubled, what is given
-                # back stays given back.
+                # A second call changes nothing: a lease is renewed and not doubled, a release finds nothing.
                 idempotent_hint=True,
                 open_world_hint=False,
             ),
@@ -141,12 +142,12 @@ class Tool:
 
 @cache
 def listing(compatible: bool) -> list[ListedTool]:
-    """What `tools/list` shows, by the names with dots or by the compatible ones."""
+    """The tools as `tools/list` shows them, by the compatible names or by those with dots."""
     return [tool.listed(tool.compatible_name if compatible else tool.name) for tool in TOOLS]
 
 
 def find(name: str) -> Tool | None:
-    """The tool of that name, in either form."""
+    """The tool of that name in either form, or None."""
     return _BY_NAME.get(name)
 
 
@@ -158,7 +159,7 @@ TOOLS = (
         arguments=schemas.WaitArguments,
         answers=(rest.Picture,),
         run=actions.wait,
-        say=summaries.pictured,
+        summarize=summaries.pictured,
         read_only=True,
     ),
     Tool(
@@ -168,7 +169,7 @@ TOOLS = (
         arguments=schemas.StandingArguments,
         answers=(schemas.Status,),
         run=actions.status,
-        say=summaries.stood,
+        summarize=summaries.stood,
         read_only=True,
     ),
     Tool(
@@ -178,7 +179,7 @@ TOOLS = (
         arguments=schemas.AcquireArguments,
         answers=(rest.LeaseGranted, rest.LeaseHeld, rest.Deadlock),
         run=actions.acquire,
-        say=summaries.acquired,
+        summarize=summaries.acquired,
     ),
     Tool(
         name="coordination.lease.release",
@@ -187,7 +188,7 @@ TOOLS = (
         arguments=schemas.OwnArguments,
         answers=(rest.LeaseReleased, rest.NotReleased),
         run=actions.release,
-        say=summaries.released,
+        summarize=summaries.released,
     ),
     Tool(
         name="coordination.lease.withdraw",
@@ -196,7 +197,7 @@ TOOLS = (
         arguments=schemas.StandingArguments,
         answers=(rest.Withdrawn,),
         run=actions.withdraw,
-        say=summaries.withdrawn,
+        summarize=summaries.withdrawn,
     ),
 )
 _BY_NAME = {name: tool for tool in TOOLS for name in (tool.name, tool.compatible_name)}

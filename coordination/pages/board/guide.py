@@ -48,7 +48,7 @@ CLOSINGS = (
 )
 
 
-class Kind(NamedTuple):
+class EventKind(NamedTuple):
     """An event, and what it does to a board."""
 
     name: str
@@ -56,17 +56,21 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind(
+    EventKind(
         "granted", _("El agente lo tiene; si esperaba, deja la cola. Acaba con las ofertas que le estorban.")
     ),
-    Kind("renewed", _("Lo sigue teniendo, hasta el nuevo expiresAt.")),
-    Kind("released", _("Deja de tenerlo. trust.score es su confianza desde ahora.")),
-    Kind("expired", _("Le ha caducado. outage: fue por nuestra ausencia y no le cuesta confianza.")),
-    Kind("queued", _("Entra al final de la cola, si no estaba; until: hasta cuándo se le guarda el puesto.")),
-    Kind("withdrawn", _("Ha dejado la cola.")),
-    Kind("lapsed", _("Ha perdido el puesto.")),
-    Kind("offered", _("Se le ofrece hasta until.")),
-    Kind("deadlock", _("Se le ha rechazado: holder, waitingOn y cycle dicen por qué. No cambia la cola.")),
+    EventKind("renewed", _("Lo sigue teniendo, hasta el nuevo expiresAt.")),
+    EventKind("released", _("Deja de tenerlo. trust.score es su confianza desde ahora.")),
+    EventKind("expired", _("Le ha caducado. outage: fue por nuestra ausencia y no le cuesta confianza.")),
+    EventKind(
+        "queued", _("Entra al final de la cola, si no estaba; until: hasta cuándo se le guarda el puesto.")
+    ),
+    EventKind("withdrawn", _("Ha dejado la cola.")),
+    EventKind("lapsed", _("Ha perdido el puesto.")),
+    EventKind("offered", _("Se le ofrece hasta until.")),
+    EventKind(
+        "deadlock", _("Se le ha rechazado: holder, waitingOn y cycle dicen por qué. No cambia la cola.")
+    ),
 )
 
 

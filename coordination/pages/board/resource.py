@@ -23,6 +23,7 @@ from coordination.pages.texts import board as texts
 from coordination.read import current
 from coordination.read.current import StorageFault
 from coordination.wire import serialize
+from intramedial.http.encoding import from_instant
 from intramedial.identity.did import check_did
 from intramedial.ledger import entries as ledger
 from intramedial.receipts.contents import resource_of
@@ -129,6 +130,6 @@ def picture(workspace: str, resource: str | None = None, limit: int = current.PA
     """As `current.picture`, from a view that is not asynchronous; besides, `until` of each holder and `began`
     of each wait. Raises StorageFault."""
     said = async_to_sync(current.picture)(workspace, resource, limit)
-    holders = [{**held, "until": datetime.fromisoformat(held["expiresAt"])} for held in said["holders"]]
-    queue = [{**wait, "began": datetime.fromisoformat(wait["since"])} for wait in said["queue"]]
+    holders = [{**held, "until": from_instant(held["expiresAt"])} for held in said["holders"]]
+    queue = [{**wait, "began": from_instant(wait["since"])} for wait in said["queue"]]
     return {**said, "holders": holders, "queue": queue}

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from coordination.api import schemas
 from coordination.core.messages import Reason
-from coordination.pages.module import fields, figures, promises, reference, samples
+from coordination.pages.module import fields, figures, promises, ready_to_paste, reference, samples
 from coordination.pages.texts.problems import REFUSALS
 from intramedial.web import amounts, problem_words
 from intramedial.web.errors import Explained
@@ -153,11 +153,7 @@ def exchange() -> dict[str, str]:
             )
         ),
         "answer": "\n".join((*head, "cache-control: no-store", "", pretty(answer))),
-        "curl": (
-            f"curl -sS {settings.BASE_URL}{path} \\\n"
-            '  -H "Authorization: Bearer $INTRAMEDIAL_KEY" \\\n'
-            f"  --json '{pretty(sample.members)}'"
-        ),
+        "curl": ready_to_paste.curl(settings.BASE_URL + path, body=sample.body),
         "claims": pretty(fields.example_claims(sample.answer, sample.body.encode())),
         "launch": sample.launch,
     }

@@ -20,7 +20,7 @@ from intramedial.receipts import receipt
 Words = Mapping[str, Any]
 
 
-class Named(NamedTuple):
+class FieldRow(NamedTuple):
     """One field: its name on the wire, whether it may be left out, what it says."""
 
     name: str
@@ -93,20 +93,20 @@ SHAPES: Mapping[type[BaseModel], Words] = {
 }
 
 
-def of(shape: type[BaseModel]) -> list[Named]:
+def of(shape: type[BaseModel]) -> list[FieldRow]:
     """The fields of a wire shape."""
     return list(_of(shape, SHAPES[shape]))
 
 
-def _of(shape: type[BaseModel], words: Words) -> Iterator[Named]:
+def _of(shape: type[BaseModel], words: Words) -> Iterator[FieldRow]:
     for name, field in shape.model_fields.items():
         wire_name = field.alias or name
-        yield Named(wire_name, not field.is_required(), words.get(wire_name, field.description or ""))
+        yield FieldRow(wire_name, not field.is_required(), words.get(wire_name, field.description or ""))
 
 
-def claims() -> list[Named]:
+def claims() -> list[FieldRow]:
     """What a receipt says, in its order."""
-    return [Named(name, False, CLAIMS.get(name, "")) for name in example_claims({})]
+    return [FieldRow(name, False, CLAIMS.get(name, "")) for name in example_claims({})]
 
 
 def example_claims(result: dict[str, Any], request: bytes = b"") -> dict[str, Any]:

@@ -41,7 +41,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
         "tokens": TOKENS,
         "refused": samples.one_lock()[1],
         "granted": samples.one_lock()[0],
-        "rows": [*fields.claims()[:3], fields.Named("x" * 60, False, LONG)],
+        "rows": [*fields.claims()[:3], fields.FieldRow("x" * 60, False, LONG)],
         "reasons": article.reasons(),
         "long": LONG,
         "texts": texts.ALL,

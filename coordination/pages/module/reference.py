@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from coordination.api.schemas import MAX_PAGE
 from coordination.core.names import MAX_NAME
+from coordination.pages.module.ready_to_paste import mcp_server
 from intramedial import api
 from intramedial.http import routing
 from intramedial.identity.did import MAX_DID_LENGTH
@@ -63,7 +64,7 @@ class Operation(NamedTuple):
     counted: bool
 
 
-class Tool(NamedTuple):
+class ToolRow(NamedTuple):
     """One tool of MCP: its name at `/mcp/compat` and at `/mcp`, the arguments it takes, what it does."""
 
     name: str
@@ -95,13 +96,13 @@ def operations() -> list[tuple[Any, list[Operation]]]:
     return [(title, found[tag]) for tag, title in GROUPS]
 
 
-def tools() -> list[Tool]:
+def tools() -> list[ToolRow]:
     """The tools that are served over MCP."""
     # The protocol's library is large: commands that show no page need not load it.
     from coordination.mcp.tools import TOOLS
 
     return [
-        Tool(
+        ToolRow(
             tool.compatible_name,
             tool.name,
             _arguments(tool.arguments),
@@ -137,11 +138,7 @@ def _arguments(shape: type[BaseModel]) -> str:
 
 def mcp_configuration() -> str:
     """What goes into the configuration of an agent that speaks MCP."""
-    server = {
-        "type": "http",
-        "url": f"{settings.BASE_URL}/mcp/compat",
-        "headers": {"Authorization": "Bearer imk_…"},
-    }
+    server = {"type": "http", **mcp_server("imk_…")}
     return pretty({"mcpServers": {"intramedial": server}}, width=60)
 
 

@@ -227,7 +227,7 @@ def broken_deadlock() -> list[Sample]:
 
 
 @dataclass(frozen=True)
-class Stampede:
+class StampedeSample:
     """What `CROWD` agents hear that ask for one file at once: one answer each."""
 
     grants: int
@@ -237,7 +237,7 @@ class Stampede:
     first: Sample
 
 
-def stampede() -> Stampede:
+def stampede() -> StampedeSample:
     """Fifty agents ask for one file at once. `places` are (position, waitMs) of those in the queue."""
     stage = Stage()
     agents = [f"did:web:agents.example:agent-{number:02d}" for number in range(1, CROWD + 1)]
@@ -245,7 +245,7 @@ def stampede() -> Stampede:
     held = [sample for sample in answers if not sample.answer["ok"]]
     queued = [sample for sample in held if sample.answer["queued"]]
     others = [sample for sample in held if not sample.answer["queued"]]
-    return Stampede(
+    return StampedeSample(
         grants=len(answers) - len(held),
         places=[(s.answer["position"], s.answer["stampede"]["waitMs"]) for s in queued],
         others=len(others),

@@ -1,7 +1,6 @@
 """Pages of coordination.lease."""
 
 import json
-import shlex
 from functools import cache
 from typing import Any
 
@@ -15,7 +14,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from coordination.pages.module import article, clients, figures, gallery, scenarios
+from coordination.pages.module import article, clients, figures, gallery, ready_to_paste, scenarios
 from coordination.pages.texts import module as texts
 from coordination.pages.texts import parts as part_texts
 from intramedial.web import styles
@@ -91,16 +90,12 @@ def operations() -> dict[str, dict[str, Any]]:
 
 def curl(operation: dict[str, Any]) -> str:
     """An operation's example as a command for a POSIX shell, with the API key of a workspace."""
-    address = shlex.quote(settings.BASE_URL + operation["path"])
-    key = '-H "Authorization: Bearer $INTRAMEDIAL_KEY"'
+    address = settings.BASE_URL + operation["path"]
     members = {name: value.replace(SAMPLE_DID, SAMPLE_AGENT) for name, value in operation["example"].items()}
     if operation["sends"] == "body":
-        body = shlex.quote(json.dumps(members, ensure_ascii=False, separators=(",", ":")))
-        parts = [f"curl -sS {address}", key, "-H 'Content-Type: application/json'", f"-d {body}"]
-    else:
-        query = [f"--data-urlencode {shlex.quote(f'{k}={v}')}" for k, v in members.items()]
-        parts = [f"curl -sS -G -X {operation['method']} {address}", key, *query]
-    return " \\\n  ".join(parts)
+        body = json.dumps(members, ensure_ascii=False, separators=(",", ":"))
+        return ready_to_paste.curl(address, body=body)
+    return ready_to_paste.curl(address, query=members, method=operation["method"])
 
 
 def parts() -> dict[str, dict[str, str]]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from django.http import HttpRequest
 
+from intramedial.http.encoding import from_instant
 from intramedial.identity.did import check_did
 
 NUMBER = re.compile(r"[0-9]{1,18}")
@@ -34,7 +35,7 @@ def text(request: HttpRequest, name: str) -> str:
 
 def instant(wire: str | None) -> datetime | None:
     """An instant as answers have it."""
-    return None if wire is None else datetime.fromisoformat(wire)
+    return None if wire is None else from_instant(wire)
 
 
 def epoch(seconds: float | None) -> datetime | None:
