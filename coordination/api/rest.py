@@ -59,7 +59,7 @@ async def lease(request: Call, body: schemas.LeaseRequest) -> Reply:
 
     Refused as `lease_held`, the agent is in the queue if it has a `position`: ask again after `waitMs`, and
     at the latest before `keptUntil`. Refused as `deadlock`, it is not. A lease ends at `expiresAt` unless it
-    is asked for again; how long it lasts is the service's to say, so `ttlMs` in the body is ignored.
+    is asked for again. The service decides how long it lasts, so `ttlMs` in the body is ignored.
     """
     resource, mode = body.resource
     queue = not declines_queue(request.parts.headers.get("prefer"))

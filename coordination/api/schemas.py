@@ -58,8 +58,7 @@ LeaseId = Annotated[str, Field(examples=["lse_2Jm7vQx8sT"])]
 Score = Annotated[float, Field(ge=0, le=100, description="0.0 … 100.0, exact to one decimal.")]
 
 
-# --- requests
-# --------------------------------------------------------------------------------------------------
+# --- requests ---------------------------------------------------------------------------------------------
 
 
 class LeaseRequest(Shape):

@@ -78,8 +78,8 @@ async def agents(workspace: str, dids: list[str]) -> list[Json]:
             {
                 "did": did,
                 "trust": _trust(known),
-                "holds": [said for said in holders if said["holder"] == did],
-                "waits": [said for said in queue if said["actorDid"] == did],
+                "holds": [row for row in holders if row["holder"] == did],
+                "waits": [row for row in queue if row["actorDid"] == did],
             }
             for did in dids
             if (known := world.agents.get(did)) is not None
@@ -138,10 +138,10 @@ async def snapshot(workspace: str) -> Json:
         names = transaction.active_names(workspace, "", WHOLE)
         shown = _shown(transaction, workspace, names, None)
         del shown["ok"]
-        seen = {said["holder"] for said in shown["holders"]} | {said["actorDid"] for said in shown["queue"]}
+        seen = {row["holder"] for row in shown["holders"]} | {row["actorDid"] for row in shown["queue"]}
         trust = {known.did: _trust(known) for known in transaction.known(workspace, sorted(seen))}
         counters = {
-            "resources": len({said["resource"] for said in (*shown["holders"], *shown["queue"])}),
+            "resources": len({row["resource"] for row in (*shown["holders"], *shown["queue"])}),
             "holders": len(shown["holders"]),
             "waiters": len(shown["queue"]),
             "deadlocks": len(shown["deadlocks"]),

@@ -1,4 +1,4 @@
-"""What a live socket says, for those who write a board of their own: messages, events, how it closes."""
+"""The guide to live sockets, for programmers of a board of their own: messages, events, close codes."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from intramedial.web import amounts
 
 
 class Closing(NamedTuple):
-    """A close code, the reason that comes with it, what it means and what to do."""
+    """A close code, its reason, what it means and what a client does then."""
 
     code: int
     reason: str
@@ -49,7 +49,7 @@ CLOSINGS = (
 
 
 class EventKind(NamedTuple):
-    """An event, and what it does to a board."""
+    """An event, and what it changes on a board."""
 
     name: str
     does: Any
@@ -76,7 +76,7 @@ KINDS = (
 
 @require_safe
 def guide(request: HttpRequest) -> HttpResponse:
-    """How to follow a workspace live."""
+    """The guide."""
     origin = settings.BASE_URL.replace("http", "ws", 1)
     context = {
         "member_url": f"{origin}/ws/espacios/ws_…/",

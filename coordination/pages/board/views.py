@@ -1,7 +1,7 @@
-"""The live board of a workspace, and what its scripts ask for besides the socket.
+"""The live board of a workspace, and what its scripts fetch besides the live socket.
 
-The page's scripts draw what the live socket tells (`static/js/board/`). Without them there is a table of what
-is held and waited for at the moment of asking.
+The scripts draw what the live socket sends (`static/js/board/`). Without them the page has a table of the
+leases and waits at the time of the request.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ from intramedial.workspaces.models import Membership
 ROWS_WITHOUT_SCRIPTS = 100
 AGENTS_AT_ONCE = 40
 MOVES_SHOWN = 4
-# What js/board/main.js imports, so that the browser fetches all at once; a test holds it to the imports.
+# What js/board/main.js imports, so that the browser fetches all at once. A test compares it with the imports.
 MODULES = tuple(
     f"js/{name}.js"
     for name in (
@@ -45,7 +45,7 @@ MODULES = tuple(
 
 
 def limits() -> dict[str, int]:
-    """The figures that the board's scripts reckon with."""
+    """The figures that the board's scripts calculate with."""
     return {**figures.limits(), "offerMs": settings.OFFER_MS, "waitTtlMs": settings.WAIT_TTL_MS}
 
 
@@ -76,7 +76,7 @@ def board(request: HttpRequest, membership: Membership) -> HttpResponse:
 @require_safe
 @access.workspace_page()
 def search(request: HttpRequest, membership: Membership) -> JsonResponse:
-    """`?prefijo=`: resources whose names begin so, few of them."""
+    """The first resources whose names begin with `?prefijo=`."""
     try:
         beginning = normal_name(request.GET.get("prefijo", "").strip())
     except ValueError:
@@ -91,14 +91,14 @@ def search(request: HttpRequest, membership: Membership) -> JsonResponse:
 @require_safe
 @access.workspace_page()
 def conduct(request: HttpRequest, membership: Membership) -> JsonResponse:
-    """`?did=…&did=…`: the trust of these agents and how it moved last."""
+    """The trust of the agents `?did=…&did=…`, and its last moves."""
     dids = [did for did in request.GET.getlist("did")[:AGENTS_AT_ONCE] if _is_did(did)]
     workspace = membership.workspace.public_id
     try:
         known = async_to_sync(current.conduct)(workspace, dids)
         agents = [
-            {"did": did, "trust": said["score"], "moves": _moves(workspace, did)}
-            for did, said in known.items()
+            {"did": did, "trust": trust["score"], "moves": _moves(workspace, did)}
+            for did, trust in known.items()
         ]
     except StorageFault:
         return JsonResponse({"agents": []}, status=503)
@@ -136,7 +136,7 @@ def _sections(workspace: str) -> list[dict[str, Any]] | None:
 
 
 def _address(name: str, workspace: str) -> str:
-    """Where another page of the workspace is; empty if it is not mounted."""
+    """The address of another page of the workspace; empty if it is not mounted."""
     try:
         return reverse(name, args=[workspace])
     except NoReverseMatch:

@@ -1,4 +1,4 @@
-"""The module page below Lanzar: its sections in order, and everything that their templates say."""
+"""The text of the module page below Lanzar: its sections in order, and the context of their templates."""
 
 from decimal import Decimal
 from functools import partial
@@ -20,7 +20,7 @@ REQUEST_ID = problem_words.REQUEST_ID
 
 
 class Part(NamedTuple):
-    """A part of a section that the table of contents names."""
+    """A part of a section, for the table of contents."""
 
     id: str
     title: Any
@@ -81,7 +81,7 @@ def _example(reason: Reason) -> dict[str, Any]:
 
 
 def context() -> dict[str, Any]:
-    """What the templates of the sections need, in the language of the moment."""
+    """The context of the sections' templates, in the active language."""
     stampede, crashed = samples.stampede(), samples.crashed_holder()
     entries = reasons()
     return {
@@ -119,7 +119,7 @@ def context() -> dict[str, Any]:
 
 
 def plain() -> dict[str, Any]:
-    """What the plain account for models names: figures, three answers, operations, reasons."""
+    """The context of `llms.txt`: figures, three answers, operations, reasons."""
     granted, held = samples.one_lock()[:2]
     return {
         **figures.figures(),
@@ -135,7 +135,7 @@ def plain() -> dict[str, Any]:
 
 
 def exchange() -> dict[str, str]:
-    """One request and its answer as they go over the wire: request, answer, curl, claims, launch."""
+    """One request and its answer as on the wire: `request`, `answer`, `curl`, `claims`, `launch`."""
     sample = samples.one_lock()[0]
     host = settings.BASE_URL.partition("://")[2]
     path = sample.line.partition(" ")[2]

@@ -1,4 +1,4 @@
-"""How to connect a client over MCP: its address and its configuration, ready to paste."""
+"""The page that says how MCP clients are connected, with a configuration to paste for each client."""
 
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -21,8 +21,8 @@ SAMPLE_DID = "did:web:example.com:agents:builder"
 
 
 class Client(NamedTuple):
-    """A client: its name, the anchor of its chapter, why it needs names without dots, where its configuration
-    goes, the configuration, and what else to know (or nothing).
+    """A client: its name, the anchor of its chapter, why it gets names without dots, where its configuration
+    goes, the configuration, and a further remark or "".
     """
 
     name: str
@@ -34,7 +34,7 @@ class Client(NamedTuple):
 
 
 def clients() -> list[Client]:
-    """The clients that the page tells how to connect: programs first, then libraries."""
+    """The clients of the page: programs first, then libraries."""
     return [*_programs(), *_libraries()]
 
 
@@ -114,15 +114,15 @@ def _libraries() -> list[Client]:
 
 
 def _sample(name: str) -> str:
-    """A whole program."""
+    """The program that uses the library of that name."""
     return render_to_string(f"docs/clients/{name}.python", {"address": mcp_address(), "did": SAMPLE_DID})
 
 
 def _through_a_bridge() -> dict[str, Any]:
     public = urlsplit(settings.BASE_URL)
-    # The bridge refuses plain HTTP to another machine unless told otherwise.
+    # The bridge refuses plain HTTP to another machine without this option.
     plain = public.scheme == "http" and public.hostname not in ("localhost", "127.0.0.1")
-    # A space within an argument is lost on Windows, so that the whole value comes from the environment.
+    # The bridge loses a space within an argument on Windows, so the whole value comes from the environment.
     header = ["--header", "Authorization:${INTRAMEDIAL_AUTH}", *(["--allow-http"] if plain else [])]
     return {
         "command": "npx",
@@ -146,7 +146,7 @@ def _of_vs_code() -> dict[str, Any]:
 
 
 def check() -> str:
-    """A call by hand, as a command for a POSIX shell."""
+    """A call of a tool as a command for a POSIX shell."""
     arguments = {"resource": "lock:deploy/production", "actorDid": SAMPLE_DID}
     params = {"name": "coordination_status", "arguments": arguments}
     body = pretty({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, NARROW)
@@ -155,7 +155,7 @@ def check() -> str:
 
 @require_safe
 def connecting(request: HttpRequest) -> HttpResponse:
-    """What MCP offers here, and how to connect a client."""
+    """The page: the tools, and how to connect a client."""
     context = {
         "dotted_url": f"{settings.BASE_URL}/mcp",
         "compatible_url": mcp_address(),

@@ -1,7 +1,7 @@
-"""The fields of requests, answers and receipts, in the order of the wire shapes, with a reader's words.
+"""The fields of requests, answers and receipts, in the order of their shapes, with words for readers.
 
-The names come from `coordination.api.schemas` and from the claims themselves; a name without words is a fault
-that a test finds, and the page then shows the description's own.
+The names come from `coordination.api.schemas` and from the claims of a receipt. A test fails for a name
+without words; the page would show the description of the API for it.
 """
 
 from base64 import b64encode
@@ -21,7 +21,7 @@ Words = Mapping[str, Any]
 
 
 class FieldRow(NamedTuple):
-    """One field: its name on the wire, whether it may be left out, what it says."""
+    """One field: its name on the wire, whether it may be missing, its meaning."""
 
     name: str
     optional: bool
@@ -105,12 +105,12 @@ def _of(shape: type[BaseModel], words: Words) -> Iterator[FieldRow]:
 
 
 def claims() -> list[FieldRow]:
-    """What a receipt says, in its order."""
+    """The claims of a receipt, in their order."""
     return [FieldRow(name, False, CLAIMS.get(name, "")) for name in example_claims({})]
 
 
 def example_claims(result: dict[str, Any], request: bytes = b"") -> dict[str, Any]:
-    """The claims of a receipt for `result`, the answer to the body `request`, as they are made."""
+    """The claims of a receipt for the answer `result` to the body `request`, as the service makes them."""
     lease = result.get("lease", {})
     made = receipt.claims(
         iat=samples.START // 1000,

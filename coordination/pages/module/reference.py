@@ -1,4 +1,4 @@
-"""What is served, read from the table that serves it: operations, live sockets, limits."""
+"""The operations, tools and limits, read from the routes, the tools and the settings that serve them."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -54,7 +54,8 @@ GROUPS = (
 
 
 class Operation(NamedTuple):
-    """One operation: method, path, what it does, whether it asks who calls, whether a trial pays for it."""
+    """One operation: method, path, what it does, whether it needs credentials, whether a trial pays for
+    it."""
 
     name: str
     method: str
@@ -82,7 +83,7 @@ class Limit(NamedTuple):
 
 
 def operations() -> list[tuple[Any, list[Operation]]]:
-    """All that is served, in groups with their titles."""
+    """All operations, in groups with their titles."""
     found: dict[str, list[Operation]] = defaultdict(list)
     for path, operation in routing.operations(api.api):
         name = operation.operation_id or ""
@@ -98,7 +99,7 @@ def operations() -> list[tuple[Any, list[Operation]]]:
 
 def tools() -> list[ToolRow]:
     """The tools that are served over MCP."""
-    # The protocol's library is large: commands that show no page need not load it.
+    # Imported here, because the SDK is large and management commands show no page.
     from coordination.mcp.tools import TOOLS
 
     return [
@@ -113,15 +114,15 @@ def tools() -> list[ToolRow]:
 
 
 class Versions(NamedTuple):
-    """The versions of MCP that `MCP-Protocol-Version` may name, oldest first, and the one of a request
-    without that header."""
+    """The versions of MCP that `MCP-Protocol-Version` may name, oldest first, and the version of a request
+    without that field."""
 
     accepted: tuple[str, ...]
     assumed: str
 
 
 def mcp_versions() -> Versions:
-    """Which versions of MCP are served."""
+    """The versions of MCP that this service speaks."""
     from mcp.types import DEFAULT_NEGOTIATED_VERSION
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
@@ -137,13 +138,13 @@ def _arguments(shape: type[BaseModel]) -> str:
 
 
 def mcp_configuration() -> str:
-    """What goes into the configuration of an agent that speaks MCP."""
+    """The configuration of an MCP client that has no chapter of its own."""
     server = {"type": "http", **mcp_server("imk_…")}
     return pretty({"mcpServers": {"intramedial": server}}, width=60)
 
 
 def limits() -> list[Limit]:
-    """The limits that a caller can meet, as the settings have them."""
+    """The limits that a caller can reach, from the settings."""
     number, size = amounts.number, amounts.size
     return [
         Limit(_("Cuerpo de una petición"), size(settings.BODY_LIMIT), "too_large"),

@@ -1,4 +1,4 @@
-"""Pages of coordination.lease."""
+"""The module page, the page that verifies receipts, and what their scripts fetch."""
 
 import json
 from functools import cache
@@ -22,12 +22,12 @@ from intramedial.web.markdown import to_markdown
 
 PREFIX = "/api/v1/acp/coordination"
 SAMPLE_RESOURCE = "lock:deploy/production"
-# The shape of a DID, for samples that a reader fills in.
+# Stands for a DID in samples that a reader completes.
 SAMPLE_DID = "did:key:z6Mk…"
-# An agent, for samples that run as they are pasted.
+# A DID for samples that run as they are.
 SAMPLE_AGENT = "did:web:agents.example:ana"
 
-# What js/home.js imports, so that the browser fetches all of it at once; a test holds it to the imports.
+# What js/home.js imports, so that the browser fetches all at once. A test compares it with the imports.
 MODULES = tuple(
     f"js/{name}.js"
     for name in (
@@ -41,9 +41,9 @@ MODULES = tuple(
 
 
 def operations() -> dict[str, dict[str, Any]]:
-    """What can be launched, in the page's language.
+    """The operations of Lanzar, in the page's language.
 
-    By wire name: title, words, method, path, sends (`body` or `query`), example (and its text), curl.
+    By name: title, words, method, path, sends (`body` or `query`), example (and its text), curl.
     """
     both = {"resource": SAMPLE_RESOURCE, "actorDid": SAMPLE_DID}
     found = {
@@ -99,7 +99,8 @@ def curl(operation: dict[str, Any]) -> str:
 
 
 def parts() -> dict[str, dict[str, str]]:
-    """What parts of the page need that are fetched when first used: addresses of `texts` and `styles`."""
+    """For each part of the page that is fetched when it is first used: the addresses of its texts and
+    styles."""
     found = {name: {"texts": reverse("part_texts", args=[name])} for name in part_texts.PARTS}
     for name, sheet in styles.addresses().items():
         if name in found:
@@ -109,20 +110,20 @@ def parts() -> dict[str, dict[str, str]]:
 
 @cache
 def account(language: str) -> str:
-    """The account of the module below Lanzar, as HTML. Nothing in it changes while the process runs."""
+    """The text of the module page as HTML. Nothing in it changes while the process runs."""
     return render_to_string("module/article.html", {**article.context(), "base_url": settings.BASE_URL})
 
 
 @cache
 def account_text(language: str) -> str:
-    """The same as Markdown: the same templates, read back as text."""
+    """The same as Markdown, made from the same templates."""
     page = render_to_string("module/text.html", {**article.context(), "base_url": settings.BASE_URL})
     return to_markdown(page, settings.BASE_URL)
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """The module page: what a lease is, Lanzar, and the live board of the visitor's trial."""
+    """The module page: what a lease is, Lanzar, the live board of the visitor's trial, the text."""
     seconds = settings.LEASE_TTL_MS / 1000
     context = {
         **figures.figures(),
@@ -140,7 +141,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def module_text(request: HttpRequest) -> HttpResponse:
-    """The module page's account as Markdown."""
+    """The text of the module page as Markdown."""
     return HttpResponse(account_text(str(get_language())), content_type="text/markdown; charset=utf-8")
 
 
@@ -156,13 +157,13 @@ VERIFY_MODULES = tuple(
 
 @require_safe
 def verify(request: HttpRequest) -> HttpResponse:
-    """A receipt, checked in the browser with the published keys."""
+    """The page that verifies a receipt in the browser, with the published keys."""
     context = {"texts": texts.RECEIPT | texts.VERIFY, "modules": VERIFY_MODULES}
     return render(request, "verify.html", context)
 
 
 def mcp_clients() -> list[dict[str, str]]:
-    """How clients are configured to use this service over MCP: name, place and configuration of each."""
+    """The MCP clients: the name, place and configuration of each."""
     return [
         {"name": client.name, "place": strip_tags(str(client.place)), "configuration": client.configuration}
         for client in clients.clients()
@@ -171,13 +172,13 @@ def mcp_clients() -> list[dict[str, str]]:
 
 @require_safe
 def words(request: HttpRequest, name: str) -> JsonResponse:
-    """The words of a part of the page, in the page's language."""
+    """The texts of a part of the page, in the page's language. Http404 for an unknown part."""
     if name not in part_texts.PARTS:
         raise Http404("no such part")
-    said = dict(part_texts.PARTS[name])
+    texts = dict(part_texts.PARTS[name])
     if name == "snippets":
-        said["mcp_clients"] = mcp_clients()
-    return JsonResponse(said)
+        texts["mcp_clients"] = mcp_clients()
+    return JsonResponse(texts)
 
 
 @require_safe

@@ -1,7 +1,7 @@
-"""The receipts of a workspace, with where the ledger has them; one of them; the keys that sign.
+"""The receipts of a workspace and their places in the ledger; one receipt; the signing keys.
 
-A lease id is its holder's alone. It is never shown here, and a receipt that holds the id of a lease that is
-still held is given to nobody in its signed form until that lease has ended.
+A lease id is a secret of its holder. The pages never show it. They do not give out the signed form of a
+receipt that contains the id of a lease until that lease has ended.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ Json = dict[str, Any]
 @require_safe
 @workspace_page()
 def receipts(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """The latest first: what waits for the ledger, then what it has, a page at a time."""
+    """The receipts, latest first: those that wait for the ledger, then a page of those in it."""
     workspace = membership.workspace.public_id
     sought = query_values.text(request, "recibo")
     if query_values.RECEIPT.fullmatch(sought):
@@ -87,7 +87,7 @@ def receipts(request: HttpRequest, membership: Membership) -> HttpResponse:
 @require_safe
 @workspace_page()
 def receipt(request: HttpRequest, membership: Membership, receipt: str) -> HttpResponse:
-    """One of them, to read."""
+    """One receipt."""
     workspace = membership.workspace.public_id
     try:
         found = _found(workspace, receipt)
@@ -110,7 +110,7 @@ def receipt(request: HttpRequest, membership: Membership, receipt: str) -> HttpR
 @require_safe
 @workspace_page()
 def download(request: HttpRequest, membership: Membership, receipt: str) -> HttpResponse:
-    """Its JSON, as the answer had it. PermissionDenied while the lease in it is held."""
+    """A receipt as JSON, as the answer had it. Raises PermissionDenied while the lease in it is held."""
     workspace = membership.workspace.public_id
     try:
         found = _found(workspace, receipt)
@@ -126,11 +126,11 @@ def download(request: HttpRequest, membership: Membership, receipt: str) -> Http
 def _found(workspace: str, receipt: str) -> Json:
     """A receipt of the workspace: claims, kid, jws (None: not signed yet), index (None: not in the ledger).
 
-    Http404 for one that is not there. StorageFault and LedgerAway when it cannot be known.
+    Raises Http404 for an unknown receipt, StorageFault and LedgerAway when a database does not answer.
     """
     if not query_values.RECEIPT.fullmatch(receipt):
         raise Http404("no such receipt")
-    # The outbox first: what leaves it meanwhile is in the ledger.
+    # The outbox first: a receipt that leaves it meanwhile is in the ledger.
     waiting = history.pending_one(workspace, receipt)
     entry = None if waiting else entries.one(workspace, receipt)
     if waiting is not None:
@@ -143,7 +143,7 @@ def _found(workspace: str, receipt: str) -> Json:
 
 
 def _jws(found: Json) -> str | None:
-    """The signed form; made anew, byte for byte, for one that waits; None without a key."""
+    """The signed form. For a receipt that waits it is made again, byte for byte; None without the key."""
     if "jws" in found:
         return str(found["jws"])
     claims = found["signed"]
@@ -152,7 +152,7 @@ def _jws(found: Json) -> str | None:
 
 
 def _is_held(workspace: str, claims: Json) -> bool:
-    """Whether the lease whose id is in a receipt is still held."""
+    """Whether the lease whose id is in a receipt is still held. Raises StorageFault."""
     lease_id = _lease_id(claims)
     if lease_id is None:
         return False
@@ -192,11 +192,12 @@ def _keys() -> list[Json]:
     return found
 
 
-# --- what a receipt says, in a line and field by field ------------------------------------------------------
+# --- the contents of a receipt, in a line and field by field
+# ---------------------------------------------------
 
 
 def _line(receipt_id: str, claims: Json, index: int | None = None) -> Json:
-    """A receipt in a line; `index` is its place in the ledger, None while it waits."""
+    """A receipt as one row; `index` is its place in the ledger, None while it waits."""
     outcome = str(claims.get("outcome", ""))
     words = ENDED_EARLY if claims.get("event") == serialize.ENDED_EARLY else OUTCOMES.get(outcome, outcome)
     return {
@@ -211,12 +212,12 @@ def _line(receipt_id: str, claims: Json, index: int | None = None) -> Json:
 
 
 def _lease_id(claims: Json) -> str | None:
-    """The lease id that a receipt holds, if it holds one."""
+    """The lease id in a receipt, or None."""
     return next((str(value) for name, value in _fields(claims) if name.split(".")[-1] == HIDDEN), None)
 
 
 def _rows(claims: Json) -> Iterator[Json]:
-    """Each field with its value and what it is: `did`, `instant`, `hidden`, or plain."""
+    """Each field with its value and its kind: `did`, `instant`, `hidden`, or "" for plain."""
     for name, value in _fields(claims):
         last = name.split(".")[-1]
         row: Json = {"name": name, "value": value, "kind": ""}
@@ -236,7 +237,7 @@ def _rows(claims: Json) -> Iterator[Json]:
 
 
 def _fields(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value within, by its path."""
+    """Every value within `value`, with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _fields(inner, f"{name}.{key}" if name else str(key))

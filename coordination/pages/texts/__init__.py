@@ -1,1 +1,1 @@
-"""The words that the pages' scripts show, by the scripts' own keys."""
+"""The texts that scripts of the pages show, by the keys that the scripts use."""

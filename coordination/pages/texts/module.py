@@ -1,4 +1,4 @@
-"""The words that the module page's scripts show; keys are the scripts'."""
+"""The texts that scripts of the module page show, by the keys that they use."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The words of parts of the module page that are fetched when first used; keys are the scripts'."""
+"""The texts of the parts of the module page that are fetched when they are first used."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""What the module page says of each problem: what happened, why, how to mend it; keys are the scripts'."""
+"""The words of problems for the scripts (what happened, why, how to mend it), and of refusals for the
+catalogue."""
 
 from collections.abc import Mapping
 from typing import Any
