@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from coordination.api import schemas as rest
 from coordination.mcp import actions, schemas, summaries
+from intramedial.http.calls import Call
 from intramedial.http.shapes import Problem
 
 Json = dict[str, Any]
@@ -110,7 +111,7 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     answers: tuple[type[BaseModel], ...]
-    run: Callable[[Any, Any], Awaitable[Json]]
+    run: Callable[[Call, Any], Awaitable[Json]]
     summarize: Callable[[Json], str]
     read_only: bool = False
 

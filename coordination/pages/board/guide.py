@@ -1,6 +1,6 @@
 """The guide to live sockets, for programmers of a board of their own: messages, events, close codes."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from coordination.pages.texts import Text
 from intramedial.web import amounts
 
 
@@ -16,8 +17,8 @@ class Closing(NamedTuple):
 
     code: int
     reason: str
-    means: Any
-    then: Any
+    means: Text
+    then: Text
 
 
 CLOSINGS = (
@@ -52,7 +53,7 @@ class EventKind(NamedTuple):
     """An event, and what it changes on a board."""
 
     name: str
-    does: Any
+    does: Text
 
 
 KINDS = (

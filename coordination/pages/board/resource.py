@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from coordination.api.revoke import NotRevoked, RevokeForm, revoke
 from coordination.core.names import normal_name
+from coordination.pages.texts import Text
 from coordination.pages.texts import board as texts
 from coordination.read import current
 from coordination.read.current import StorageFault
@@ -109,7 +110,7 @@ def _line(entry: ledger.Recorded) -> Json:
     }
 
 
-def _words(claims: Json) -> Any:
+def _words(claims: Json) -> Text:
     """The outcome of a receipt in words. Its claims say `released` for a revoked lease too; the event tells
     them apart."""
     outcome = "revoked" if claims.get("event") == serialize.ENDED_EARLY else str(claims.get("outcome"))

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from coordination.api import schemas
 from coordination.core.messages import Reason
 from coordination.pages.module import fields, figures, promises, ready_to_paste, reference, samples
+from coordination.pages.texts import Text
 from coordination.pages.texts.problems import REFUSALS
 from intramedial.web import amounts, problem_words
 from intramedial.web.errors import Explained
@@ -23,14 +24,14 @@ class Part(NamedTuple):
     """A part of a section, for the table of contents."""
 
     id: str
-    title: Any
+    title: Text
 
 
 class Section(NamedTuple):
     """A section: its anchor, which is the same in every language, its title and its template."""
 
     id: str
-    title: Any
+    title: Text
     template: str
     parts: tuple[Part, ...] = ()
 

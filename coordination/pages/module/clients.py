@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from coordination.pages.module import reference
 from coordination.pages.module.ready_to_paste import KEY, curl, mcp_address, mcp_server
+from coordination.pages.texts import Text
 from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
 
@@ -27,10 +28,10 @@ class Client(NamedTuple):
 
     name: str
     anchor: str
-    why: Any
-    place: Any
+    why: Text
+    place: Text
     configuration: str
-    besides: Any = ""
+    besides: Text = ""
 
 
 def clients() -> list[Client]:

@@ -15,9 +15,10 @@ from pydantic import BaseModel
 
 from coordination.api import schemas
 from coordination.pages.module import samples
+from coordination.pages.texts import Text
 from intramedial.receipts import receipt
 
-Words = Mapping[str, Any]
+Words = Mapping[str, Text]
 
 
 class FieldRow(NamedTuple):
@@ -25,7 +26,7 @@ class FieldRow(NamedTuple):
 
     name: str
     optional: bool
-    words: Any
+    words: Text
 
 
 LEASE_REQUEST: Words = {

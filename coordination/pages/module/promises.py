@@ -3,18 +3,20 @@
 A proof is a test of this project, `file::name`; a test checks that it exists.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
+
+from coordination.pages.texts import Text
 
 
 class Promise(NamedTuple):
     """One line: its words, the anchor and the title of the part that shows it, and the test that proves
     it."""
 
-    words: Any
+    words: Text
     anchor: str
-    shown_by: Any
+    shown_by: Text
     test: str
 
     @property

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from coordination.api.schemas import MAX_PAGE
 from coordination.core.names import MAX_NAME
 from coordination.pages.module.ready_to_paste import mcp_server
+from coordination.pages.texts import Text
 from intramedial import api
 from intramedial.http import routing
 from intramedial.identity.did import MAX_DID_LENGTH
@@ -18,7 +19,7 @@ from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
 from intramedial.workspaces.authentication.callers import COUNTED
 
-WORDS: Mapping[str, Any] = {
+WORDS: Mapping[str, Text] = {
     "acquireLease": _("Pedir un recurso, o renovar el que ya se tiene."),
     "releaseLease": _("Devolverlo antes de que caduque."),
     "seeWaits": _("Quién tiene qué, quién espera y en qué puesto, y qué interbloqueos se han evitado."),
@@ -37,7 +38,7 @@ WORDS: Mapping[str, Any] = {
     "didDocument": _("Las mismas claves, como documento did:web."),
     "openapi": _("La descripción completa de esta API (OpenAPI 3.1)."),
 }
-TOOL_WORDS: Mapping[str, Any] = {
+TOOL_WORDS: Mapping[str, Text] = {
     "coordination.wait": _("Quién tiene qué y quién espera."),
     "coordination.status": _("Cómo estás con un recurso: si lo tienes, en qué puesto, quién va delante."),
     "coordination.lease.acquire": _("Pedir un recurso o renovarlo. ttlMs se acepta y no cambia nada."),
@@ -60,7 +61,7 @@ class Operation(NamedTuple):
     name: str
     method: str
     path: str
-    words: Any
+    words: Text
     credentials: bool
     counted: bool
 
@@ -71,18 +72,18 @@ class ToolRow(NamedTuple):
     name: str
     dotted: str
     arguments: str
-    words: Any
+    words: Text
 
 
 class Limit(NamedTuple):
     """One limit: what is limited, how much, and the reason of the refusal."""
 
-    words: Any
+    words: Text
     amount: str
     reason: str
 
 
-def operations() -> list[tuple[Any, list[Operation]]]:
+def operations() -> list[tuple[Text, list[Operation]]]:
     """All operations, in groups with their titles."""
     found: dict[str, list[Operation]] = defaultdict(list)
     for path, operation in routing.operations(api.api):

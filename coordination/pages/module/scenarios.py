@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from coordination.pages.module.samples import CROWD
+from coordination.pages.texts import Text
 
 SCRIPTS = "scenarios/scripts"
 
@@ -26,7 +27,7 @@ class Story(NamedTuple):
 
     id: str
     file: str
-    title: Any
+    title: Text
     calls: int
 
 

@@ -175,10 +175,10 @@ def words(request: HttpRequest, name: str) -> JsonResponse:
     """The texts of a part of the page, in the page's language. Http404 for an unknown part."""
     if name not in part_texts.PARTS:
         raise Http404("no such part")
-    texts = dict(part_texts.PARTS[name])
+    found: dict[str, Any] = dict(part_texts.PARTS[name])
     if name == "snippets":
-        texts["mcp_clients"] = mcp_clients()
-    return JsonResponse(texts)
+        found["mcp_clients"] = mcp_clients()
+    return JsonResponse(found)
 
 
 @require_safe

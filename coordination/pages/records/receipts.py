@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from coordination.pages.records import query_values
+from coordination.pages.texts import Text
 from coordination.read import current, history
 from coordination.read.current import StorageFault
 from coordination.wire import serialize
@@ -29,7 +30,7 @@ from intramedial.workspaces.access import context, workspace_page
 from intramedial.workspaces.models import Membership
 
 AT_ONCE = 50
-OUTCOMES: dict[str, Any] = {
+OUTCOMES: dict[str, Text] = {
     "granted": _("concedido"),
     "renewed": _("renovado"),
     "released": _("devuelto"),
@@ -37,7 +38,7 @@ OUTCOMES: dict[str, Any] = {
     "deadlock": _("interbloqueo"),
 }
 ENDED_EARLY = _("terminado por la autoridad")
-AUTH: dict[str, Any] = {
+AUTH: dict[str, Text] = {
     "workspace_key": _("clave del espacio"),
     "agent_key": _("clave del agente"),
     "signature": _("firma del agente"),

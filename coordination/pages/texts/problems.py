@@ -2,16 +2,14 @@
 catalogue."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from coordination.core.messages import Reason
+from coordination.pages.texts import Text, Texts
 
-Texts = dict[str, Any]
 
-
-def _problem(reason: str, what: Any, why: Any, mend: Any) -> Texts:
+def _problem(reason: str, what: Text, why: Text, mend: Text) -> Texts:
     return {f"problem_{reason}": what, f"problem_{reason}_why": why, f"problem_{reason}_mend": mend}
 
 
@@ -114,7 +112,7 @@ PROBLEMS: Texts = {
     ),
 }
 
-REFUSALS: Mapping[Reason, Any] = {
+REFUSALS: Mapping[Reason, Text] = {
     Reason.LEASE_HELD: _("Otro agente tiene el recurso, o va delante de ti en la cola."),
     Reason.DEADLOCK: _("Si esperases, nadie avanzaría: tu espera cerraría un círculo."),
     Reason.STALE_LEASE: _("Ese leaseId no es el de una concesión que el agente tenga ahora."),
