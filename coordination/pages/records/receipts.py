@@ -4,7 +4,7 @@ A lease id is a secret of its holder. The pages never show it. They do not give 
 receipt that contains the id of a lease until that lease has ended.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -12,8 +12,7 @@ from urllib.parse import urlencode
 from asgiref.sync import async_to_sync
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
-from django.urls import reverse
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
@@ -54,23 +53,23 @@ Json = dict[str, Any]
 def receipts(request: HttpRequest, membership: Membership) -> HttpResponse:
     """The receipts, latest first: those that wait for the ledger, then a page of those in it."""
     workspace = membership.workspace.public_id
-    sought = query_values.text(request, "recibo")
-    if query_values.RECEIPT.fullmatch(sought):
-        return HttpResponse(status=302, headers={"Location": reverse("receipt", args=[workspace, sought])})
-    wishes = {name: query_values.text(request, name) for name in ("agente", "recurso", "resultado")}
+    receipt_id = query_values.text(request, "recibo")
+    if query_values.RECEIPT.fullmatch(receipt_id):
+        return redirect("receipt", workspace, receipt_id)
+    filters = {name: query_values.text(request, name) for name in ("agente", "recurso", "resultado")}
     before = query_values.number(request, "antes")
     given: Json = {
         **context(membership),
-        "wishes": wishes,
-        "sought": sought,
+        "filters": filters,
+        "receipt_id": receipt_id,
         "outcomes": OUTCOMES,
-        "filtered": any(wishes.values()),
+        "filtered": any(filters.values()),
         "keys": _keys(),
         "first": before is None,
     }
-    waiting, away = _waiting(workspace, wishes) if before is None else ([], False)
+    waiting, away = _waiting(workspace, filters) if before is None else ([], False)
     try:
-        page = entries.page(workspace, before, AT_ONCE, _wanted(wishes) if given["filtered"] else None)
+        page = entries.page(workspace, before, AT_ONCE, _wanted(filters) if given["filtered"] else None)
     except entries.LedgerAway:
         page, away = entries.Page([], 0, None), True
     given |= {
@@ -80,7 +79,7 @@ def receipts(request: HttpRequest, membership: Membership) -> HttpResponse:
         "looked": page.looked,
     }
     if page.next is not None:
-        kept = {name: text for name, text in wishes.items() if text}
+        kept = {name: text for name, text in filters.items() if text}
         given["next"] = f"?{urlencode({**kept, 'antes': page.next})}"
     return render(request, "records/receipts.html", given, status=503 if away else 200)
 
@@ -161,17 +160,17 @@ def _is_held(workspace: str, claims: Json) -> bool:
     return lease is not None and lease.lease_id == lease_id
 
 
-def _waiting(workspace: str, wishes: dict[str, str]) -> tuple[list[history.Pending], bool]:
+def _waiting(workspace: str, filters: dict[str, str]) -> tuple[list[history.Pending], bool]:
     try:
         waiting = history.pending(workspace)
     except StorageFault:
         return [], True
-    wanted = _wanted(wishes)
+    wanted = _wanted(filters)
     return [one for one in waiting if wanted(one.claims)][:AT_ONCE], False
 
 
-def _wanted(wishes: dict[str, str]) -> Any:
-    agent, resource, outcome = wishes["agente"], wishes["recurso"], wishes["resultado"]
+def _wanted(filters: dict[str, str]) -> Callable[[Json], bool]:
+    agent, resource, outcome = filters["agente"], filters["recurso"], filters["resultado"]
 
     def wanted(claims: Json) -> bool:
         return (
@@ -193,8 +192,7 @@ def _keys() -> list[Json]:
     return found
 
 
-# --- the contents of a receipt, in a line and field by field
-# ---------------------------------------------------
+# --- the contents of a receipt, in a line and field by field ------------------------------------------------
 
 
 def _line(receipt_id: str, claims: Json, index: int | None = None) -> Json:
