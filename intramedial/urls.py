@@ -28,7 +28,6 @@ urlpatterns = [
     *crawlers.urlpatterns(pages(), article.plain),
     *i18n_patterns(
         path("", include("coordination.pages.module.views")),
-        path("", include("coordination.pages.module.docs")),
         path("", include("coordination.pages.module.clients")),
         path("", include("coordination.pages.board.urls")),
         *errors.urlpatterns(article.reasons(), figures),

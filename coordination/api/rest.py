@@ -1,4 +1,4 @@
-"""The REST router of coordination: from a validated request to a command, from an outcome to an answer."""
+"""The REST operations: each turns a validated request into a command, and the outcome into an answer."""
 
 from collections.abc import Awaitable, Mapping
 from typing import Any
@@ -58,7 +58,7 @@ async def lease(request: Call, body: schemas.LeaseRequest) -> Reply:
 
     Refused as `lease_held`, the agent is in the queue if it has a `position`: ask again after `waitMs`, and
     at the latest before `keptUntil`. Refused as `deadlock`, it is not. A lease ends at `expiresAt` unless it
-    is asked for again; how long it lasts is the service's to say, so `ttlMs` in the body is ignored.
+    is asked for again. The service decides how long it lasts, so `ttlMs` in the body is ignored.
     """
     resource, mode = body.resource
     queue = not declines_queue(request.parts.headers.get("prefer"))
@@ -139,7 +139,8 @@ async def _decide(call: Call, command: service.AgentCommand) -> Reply:
 
 
 def declines_queue(prefer: str | None) -> bool:
-    """Whether `Prefer` (RFC 7240) says `wait=0`. Of a preference given twice the first one counts."""
+    """Whether the field `Prefer` (RFC 7240) contains `wait=0`. The first of several `wait` preferences
+    counts."""
     if prefer is None:
         return False
     for preference in prefer.split(","):

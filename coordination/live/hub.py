@@ -1,10 +1,12 @@
-"""The process's ear on the channel layer, its rooms, and the watch over who stands in them.
+"""The hub of a process: it listens to the channel layer, has the rooms, and checks who may still watch.
 
-It hears the messages of `publisher.py`, its own among them, and notices what is missing: a number that was
-skipped, a publisher that fell silent, its own voice. It tells the rooms, which repair it with a snapshot.
+It receives the messages of all publishers, those of its own process included (`authority/publisher.py`). It
+notices losses: a skipped number, a publisher that fell silent, or its own messages not coming back. Then its
+rooms send a snapshot.
 
-Every `RECHECK_S` it asks for all sockets at once whether they may still watch. One that may not is closed;
-when that cannot be known in time, all are: nobody watches longer than `CONFIRM_S` without right.
+Every `RECHECK_S` it checks all sockets at once. A socket that may not watch any more is closed. When the
+check has no answer in time, all sockets are closed: no socket watches longer than `CONFIRM_S` without the
+right to.
 """
 
 import asyncio
@@ -50,7 +52,7 @@ class Known:
 
 
 class Hub:
-    """One per process and event loop."""
+    """The hub of one process and event loop."""
 
     def __init__(
         self,
@@ -68,7 +70,7 @@ class Hub:
         self.rooms: dict[str, Room] = {}
         self.deaf = False
         self.ready = asyncio.Event()
-        """Set when it listens, or has found that it cannot: no room may be read for before."""
+        """Set once it listens, or knows that it cannot. No room may read a snapshot before."""
         self._check = check
         self._voice = voice
         self._layer = layer
@@ -78,7 +80,7 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin to listen, and let this process's voice be heard."""
+        """Begin to listen, and let this process publish."""
         alone = isinstance(self._layer, InMemoryChannelLayer)
         self._tasks = [
             self.loop.create_task(self._listen(), name="live-listen"),
@@ -88,7 +90,7 @@ class Hub:
         self._voice.attach(self._layer, self.rooms if alone else None, self._counts)
 
     async def stop(self) -> None:
-        """Send what is held, end the tasks and leave the group."""
+        """Publish what waits, end the tasks and leave the group."""
         await self._voice.detach()
         for task in [*self._tasks, *(room.close() for room in self.rooms.values())]:
             await end_task(task)
@@ -99,8 +101,9 @@ class Hub:
     # --- sockets ---------------------------------------------------------------------------------
 
     def join(self, watcher: Watcher, limit: int, end: Callable[[Problem], None]) -> Socket | None:
-        """A socket that will get a snapshot; None when the workspace has `limit` of them, those of other
-        processes included as they last told. `end` is called when the watcher may not watch any more."""
+        """A new socket, which will get a snapshot; None when the workspace has `limit` sockets already, those
+        of other processes included as last published. `end` is called when the watcher may not watch any
+        more."""
         workspace = watcher.workspace
         elsewhere = sum(publisher.sockets.get(workspace, 0) for publisher in self._publishers.values())
         if elsewhere + self.count(workspace) >= limit:
@@ -114,7 +117,7 @@ class Hub:
         return socket
 
     def leave(self, socket: Socket) -> None:
-        """Let go of a socket; the last one closes its room."""
+        """Remove a socket; the last one of a room closes the room."""
         watcher, _ = self._watchers.pop(socket)
         room = self.rooms[watcher.workspace]
         room.leave(socket)
@@ -124,7 +127,7 @@ class Hub:
             room.close()
 
     def count(self, workspace: str) -> int:
-        """How many sockets the workspace has here."""
+        """How many sockets the workspace has in this process."""
         room = self.rooms.get(workspace)
         return len(room) if room is not None else 0
 
@@ -202,7 +205,7 @@ class Hub:
                 room.receive(publisher, None if packed is None else orjson.loads(packed))
 
     async def _watch(self) -> None:
-        """Keep the place in the group (places lapse, and Redis may have lost it), and notice silences."""
+        """Stay in the group (membership lapses, and Redis may have lost it), and notice silent publishers."""
         while True:
             try:
                 async with asyncio.timeout(SEND_S):
@@ -221,7 +224,7 @@ class Hub:
         gone = [name for name, known in self._publishers.items() if now - known.heard_at > GONE_S]
         for name in gone:
             if name != own and not self.deaf:
-                # It may have died between a commit and telling it.
+                # It may have died after a commit and before publishing it.
                 del self._publishers[name]
                 self._doubt()
 

@@ -1,7 +1,8 @@
-"""What is read for `GET wait`, agents, the board and pages: the authority's tables, looked at and not locked.
+"""Reads of what holds now, for `GET wait`, agents, boards and pages; they take no lock on the tables.
 
-Every picture is settled at the instant it is taken, so it never shows what has run out, whether or not an
-alarm has run. Reads have a thread and a connection of their own and never stand in the authority's way.
+Every picture is settled at the instant at which it is read. So it never shows a lease that has expired, even
+when the authority has not reclaimed it yet. Reads have a thread and a connection of their own, so the
+authority does not wait for them.
 """
 
 from collections.abc import Iterable
@@ -53,13 +54,13 @@ async def picture(workspace: str, resource: str | None = None, limit: int = PAGE
 
 
 async def agent(workspace: str, did: str) -> Json | None:
-    """The body of `GET agents`: trust, holds and waits; None for one never seen. Raises StorageFault."""
+    """The body of `GET agents`: trust, leases and waits; None for an unknown agent. Raises StorageFault."""
     found = await agents(workspace, [did])
     return found[0] if found else None
 
 
 async def agents(workspace: str, dids: list[str]) -> list[Json]:
-    """The same of several, without those never seen. Raises StorageFault."""
+    """The same for several agents, without the unknown ones. Raises StorageFault."""
 
     def read(transaction: Transaction) -> list[Json]:
         names = {name for did in dids for name in transaction.names_of(workspace, did)}
@@ -70,8 +71,8 @@ async def agents(workspace: str, dids: list[str]) -> list[Json]:
             {
                 "did": did,
                 "trust": _trust(known),
-                "holds": [said for said in holders if said["holder"] == did],
-                "waits": [said for said in queue if said["actorDid"] == did],
+                "holds": [row for row in holders if row["holder"] == did],
+                "waits": [row for row in queue if row["actorDid"] == did],
             }
             for did in dids
             if (known := world.agents.get(did)) is not None
@@ -81,8 +82,7 @@ async def agents(workspace: str, dids: list[str]) -> list[Json]:
 
 
 async def lease(workspace: str, resource: str, agent: str) -> Lease | None:
-    """An agent's lease on a resource, with its id, which is not for showing; None when it holds none.
-    Raises StorageFault."""
+    """An agent's lease on a resource, or None. Its id must not be shown to others. Raises StorageFault."""
 
     def read(transaction: Transaction) -> Lease | None:
         found = transaction.look(workspace, [resource]).resources.get(resource)
@@ -92,11 +92,11 @@ async def lease(workspace: str, resource: str, agent: str) -> Lease | None:
 
 
 async def search(workspace: str, beginning: str, limit: int = 20) -> list[Json]:
-    """Resources in use whose names begin so, and the one of that very name if it is known: resource, holders,
-    queue (how many), lastToken. Raises StorageFault."""
+    """Resources in use whose names begin with `beginning`, and the resource of exactly that name if it is
+    known: resource, holders and queue (how many), lastToken. Raises StorageFault."""
 
     def read(transaction: Transaction) -> list[Json]:
-        # In the database's order, which may put others between them: then fewer are found.
+        # The order is the database's. Where it puts other names between these, fewer are found.
         after = transaction.active_names(workspace, beginning, limit)
         names = [beginning, *(name for name in after if name.startswith(beginning))]
         resources = transaction.look(workspace, names).resources
@@ -115,7 +115,7 @@ async def search(workspace: str, beginning: str, limit: int = 20) -> list[Json]:
 
 
 async def conduct(workspace: str, dids: list[str]) -> dict[str, Json]:
-    """The trust of those of these agents that are known. Raises StorageFault."""
+    """The trust of the agents, by DID, without the unknown ones. Raises StorageFault."""
 
     def read(transaction: Transaction) -> dict[str, Json]:
         world = transaction.look(workspace, [], dids)
@@ -125,16 +125,16 @@ async def conduct(workspace: str, dids: list[str]) -> dict[str, Json]:
 
 
 async def snapshot(workspace: str) -> Json:
-    """What a live socket starts from: the whole picture, the trust of everyone in it, counters."""
+    """The first message of a live socket: the whole picture, the trust of the agents in it, counters."""
 
     def read(transaction: Transaction) -> Json:
         names = transaction.active_names(workspace, "", WHOLE)
         shown = _shown(transaction, workspace, names, None)
         del shown["ok"]
-        seen = {said["holder"] for said in shown["holders"]} | {said["actorDid"] for said in shown["queue"]}
+        seen = {row["holder"] for row in shown["holders"]} | {row["actorDid"] for row in shown["queue"]}
         trust = {known.did: _trust(known) for known in transaction.known(workspace, sorted(seen))}
         counters = {
-            "resources": len({said["resource"] for said in (*shown["holders"], *shown["queue"])}),
+            "resources": len({row["resource"] for row in (*shown["holders"], *shown["queue"])}),
             "holders": len(shown["holders"]),
             "waiters": len(shown["queue"]),
             "deadlocks": len(shown["deadlocks"]),
@@ -146,7 +146,7 @@ async def snapshot(workspace: str) -> Json:
 
 async def deadlock_list(workspace: str) -> Json:
     """`serverTime` and all `deadlocks` of a workspace: the part of a picture that changes without an event.
-    Looks at what is waited for only. Raises StorageFault."""
+    It reads only resources with waits or refusals. Raises StorageFault."""
 
     def read(transaction: Transaction) -> Json:
         world = transaction.look_with_refusals(workspace)

@@ -137,7 +137,7 @@ async def test_nor_does_a_run_whose_caller_goes_away(trial, db, monkeypatch):
     """Every reader holds the file when it does; what is given back then is on no record either."""
     monkeypatch.setattr(stampede, "WORK_S", 30.0)
     workspace = (await trial.call("GET", TRIAL)).json()["workspace"]
-    run = stampede.Stampede(workspace, "file:report", Mode.SHARED, "sha-256=:x:")
+    run = stampede.StampedeRun(workspace, "file:report", Mode.SHARED, "sha-256=:x:")
     lines = run.lines()
     async for line in lines:
         if line["type"] == "answer":

@@ -1,10 +1,8 @@
-"""The words of parts of the module page that are fetched when first used; keys are the scripts'."""
-
-from typing import Any
+"""The texts of the parts of the module page that are fetched when they are first used."""
 
 from django.utils.translation import gettext_lazy as _
 
-Texts = dict[str, Any]
+from coordination.pages.texts import Texts
 
 SCENARIOS: Texts = {
     "sc_run": _("Ejecutar"),

@@ -1,8 +1,9 @@
 """The JSON-RPC message in the body of a POST.
 
-A fault of the message itself is an error of the protocol. A fault of a tool's arguments is for the model that
-wrote them, and a model sees results only (MCP specification of 2025-11-25, SEP-1303). This module keeps them
-apart: it takes arguments that cannot be read out of the message, and gives their problem instead.
+A fault of the message itself is answered as an error of the protocol. A fault of a tool's arguments is
+answered as a result, because a model sees only results and can correct them (MCP specification of 2025-11-25,
+SEP-1303). So this module removes arguments that cannot be read from the message, and returns their problem
+with it.
 """
 
 import json
@@ -30,15 +31,16 @@ NOT_AN_OBJECT = (
 
 @dataclass(frozen=True, slots=True)
 class ReadMessage:
-    """A message as the SDK is to read it. `fault`: why the arguments of its call cannot be read, if so; they
-    are not in `body` then."""
+    """A message for the SDK. `fault`: why the arguments of its call cannot be read; `body` is then without
+    them.
+    """
 
     body: bytes
     fault: Problem | None = None
 
 
 def read(body: bytes) -> ReadMessage:
-    """The message in a body. Raises Problem (400): `malformed_json`, `invalid_request`."""
+    """The message in the body of a request. Raises Problem (400): `malformed_json`, `invalid_request`."""
     try:
         message = parse(body, settings.JSON_DEPTH)
     except MalformedJson as error:
@@ -56,7 +58,7 @@ def read(body: bytes) -> ReadMessage:
 
 
 def _without_arguments(message: Any, fault: Problem) -> ReadMessage:
-    """The call without its arguments. Raises `fault` if it lies elsewhere in the message."""
+    """The call without its arguments. Raises `fault` when the message has a fault elsewhere."""
     if not (_is_json_rpc(message) and _calls_a_tool(message)):
         raise fault
     params = {name: member for name, member in message["params"].items() if name != "arguments"}
@@ -78,7 +80,7 @@ def _is_json_rpc(message: Any) -> bool:
 
 
 def _calls_a_tool(message: Json) -> bool:
-    """Whether it calls a tool that there is. Of any other the SDK gives the error."""
+    """Whether it calls an existing tool. For any other the SDK answers with an error."""
     params = message.get("params")
     return (
         message["method"] == "tools/call"
@@ -89,11 +91,11 @@ def _calls_a_tool(message: Json) -> bool:
 
 
 class _NamedTwice:
-    """Stands for an object that has a name twice. It cannot be written as JSON."""
+    """Stands for an object with the same name twice. It cannot be written as JSON."""
 
 
 def _read_loosely(body: bytes) -> Any:
-    """The body by a reader that takes more than the strict one; None for what this one does not take."""
+    """The body as a more lenient reader than the strict one reads it; None when that one refuses it too."""
     try:
         return json.loads(body.decode(), object_pairs_hook=_object)
     except (ValueError, RecursionError):

@@ -1,13 +1,13 @@
-"""Short texts that say what an answer means and what to do next, for a model that may see nothing else of it.
+"""Short texts for a model that may see nothing else of an answer: what it means, and what to do next.
 
-Names that other agents chose stand in quotation marks, shortened, and are said to be data.
+Names that other agents chose are shortened, put in quotation marks and marked as data.
 """
 
 from typing import Any
 
 import orjson
 
-from coordination.mcp.json_schemas import UNTRUSTED
+from coordination.mcp.schemas import UNTRUSTED
 
 Json = dict[str, Any]
 
@@ -17,22 +17,22 @@ MOST_LINES = 20
 
 
 def quoted(name: str) -> str:
-    """A name from somebody else: in quotation marks that nothing in it can end, and not too long."""
+    """A name that another agent chose, shortened, in quotation marks that it cannot end."""
     if len(name) > LONGEST_NAME:
         name = name[: LONGEST_NAME - 1] + "…"
     return orjson.dumps(name).decode()
 
 
 def failed(body: Json) -> str:
-    """Of a problem: why there is no answer. Wrong arguments are for the model to put right."""
-    said = f"Failed, {body['reason']}: {body['detail']}"
+    """Summary of a problem. Wrong arguments are for the model to correct."""
+    text = f"Failed, {body['reason']}: {body['detail']}"
     if body["reason"] in ("invalid_request", "malformed_json", "too_large"):
-        said = said.rstrip(".") + ". Nothing was done: correct the arguments and call again."
-    return said
+        text = text.rstrip(".") + ". Nothing was done: correct the arguments and call again."
+    return text
 
 
 def acquired(body: Json) -> str:
-    """Of a lease granted or renewed, and of both refusals."""
+    """Summary of a lease granted or renewed, or of a refusal."""
     if not body["ok"]:
         return _held(body) if body["reason"] == "lease_held" else _deadlock(body)
     lease = body["lease"]
@@ -76,7 +76,7 @@ def _deadlock(body: Json) -> str:
 
 
 def released(body: Json) -> str:
-    """Of a lease released, and of the refusals."""
+    """Summary of a lease released, or of a refusal."""
     if body["ok"]:
         lease, trust = body["released"], body["trust"]
         return (
@@ -91,14 +91,14 @@ def released(body: Json) -> str:
 
 
 def withdrawn(body: Json) -> str:
-    """Of a place in the queue given up."""
+    """Summary of a withdrawal."""
     if body["withdrawn"]:
         return "Withdrawn: you are no longer in the queue of this resource."
     return "You were not in the queue of this resource. Nothing has changed."
 
 
 def pictured(body: Json) -> str:
-    """Of a picture: who holds, who waits, what would be a deadlock."""
+    """Summary of a picture: holders, waiters, refused deadlocks."""
     holders, queue, deadlocks = body["holders"], body["queue"], body["deadlocks"]
     if not holders and not queue:
         return f"At {body['serverTime']} nothing here is held or waited for."
@@ -127,33 +127,33 @@ def pictured(body: Json) -> str:
 
 
 def stood(body: Json) -> str:
-    """Of where the agent stands."""
-    said = [_own_part(body)]
+    """Summary of an agent's standing with a resource."""
+    parts = [_own_part(body)]
     if body["ahead"]:
         names = _listed([ahead["actorDid"] for ahead in body["ahead"]])
-        said += [f"Ahead of you: {names}.", UNTRUSTED]
-    return " ".join(said)
+        parts += [f"Ahead of you: {names}.", UNTRUSTED]
+    return " ".join(parts)
 
 
 def _own_part(body: Json) -> str:
     resource = quoted(body["resource"])
-    said = []
+    parts = []
     if body["holds"]:
-        said.append(
+        parts.append(
             f"You hold {resource} ({body['mode']}) for another {body['remainingMs'] / 1000:.1f} s, with "
             f"fencing token {body['fencingToken']}."
         )
     else:
-        said.append(f"You do not hold {resource}: do not touch it.")
+        parts.append(f"You do not hold {resource}: do not touch it.")
     if "offeredUntil" in body:
-        said.append(f"It is kept for you until {body['offeredUntil']}: acquire it now.")
+        parts.append(f"It is kept for you until {body['offeredUntil']}: acquire it now.")
     elif body["queued"]:
-        said.append(
+        parts.append(
             f"You are number {body['position']} in the queue; acquire again in {body['waitMs']} ms or later."
         )
     elif not body["holds"]:
-        said.append("You are not in its queue either; acquire it to get it or to be put in line.")
-    return " ".join(said)
+        parts.append("You are not in its queue either; acquire it to get it or to be put in line.")
+    return " ".join(parts)
 
 
 def _listed(names: list[str]) -> str:
