@@ -11,7 +11,7 @@ import psycopg
 
 from coordination.core.messages import Deadlock, Granted, Held, Released, Withdraw
 from coordination.core.model import Mode
-from coordination.engines import Engine
+from coordination.engines import Engine, postgres_sql
 from coordination.engines.postgres import PostgresEngine
 from coordination.engines.postgres_session import PINNED
 from coordination.engines.sqlite import SqliteEngine
@@ -184,6 +184,20 @@ async def test_plans_of_postgresql(postgres_database: PostgresDatabase, time_: T
     said(postgres_database, [f"TRUNCATE {tables}", known])
     # A session keeps the plans that it made while the tables were empty.
     assert postgres_faults(engine, told.statements, lambda: said(postgres_database, FILL)) == []
+
+
+async def test_old_moves_of_trust_are_found_by_id_whatever_was_counted(
+    postgres_database: PostgresDatabase,
+) -> None:
+    """The session plans while the database has counted an empty table, and the table is full when it runs."""
+    said(postgres_database, ["ANALYZE"])
+    options = sessions.as_options(PINNED)
+    with psycopg.connect(postgres_database.url, options=options, autocommit=True) as connection:
+        planned(connection, "forget", postgres_sql.FORGET_MOVES, [STEP, START + 1])
+        said(postgres_database, [statement for statement in FILL if "lease_trust_move" in statement])
+        plan = postgres_plan(connection, "forget", [STEP, START + 1])
+    assert {node["Index Name"] for node in nodes(plan) if "Index Name" in node} == {"lease_trust_move_pkey"}
+    assert [fault_of(node) for node in nodes(plan) if fault_of(node)] == []
 
 
 async def test_plans_after_a_time_in_which_nothing_was_due(
