@@ -10,6 +10,8 @@ from collections.abc import Generator
 
 import pytest
 
+from tests import server
+from tests.launcher import Launcher
 from tests.services import Postgres
 
 FORGOTTEN = (
@@ -39,6 +41,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     early_config.add_cleanup(lambda: shutil.rmtree(data_dir, ignore_errors=True))
     os.environ["INTRAMEDIAL_DATA_DIR"] = data_dir
     os.environ["INTRAMEDIAL_LOG_LEVEL"] = "WARNING"
+    server.launcher = Launcher()
+    early_config.add_cleanup(server.launcher.stop)
     if early_config.known_args_namespace.database == "postgresql":
         cluster = Postgres().start()
         early_config.add_cleanup(cluster.remove)
