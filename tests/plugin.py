@@ -43,12 +43,27 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     os.environ["INTRAMEDIAL_LOG_LEVEL"] = "WARNING"
     server.launcher = Launcher()
     early_config.add_cleanup(server.launcher.stop)
-    if early_config.known_args_namespace.database == "postgresql":
+    given = early_config.known_args_namespace
+    if given.database == "postgresql" and not getattr(
+        given, "numprocesses", None
+    ):  # the workers of xdist have one each
         cluster = Postgres().start()
         early_config.add_cleanup(cluster.remove)
         early_config.stash[CLUSTER] = cluster
         os.environ["DATABASE_URL"] = cluster.url(cluster.create_database())
     return (yield)
+
+
+LONG_FIRST = ("browser", "platform", "store")
+"""Folders whose files take long. As they come first, no process is left alone with one of them at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long folders first, and keep the order of files within a folder."""
+    folders = (*LONG_FIRST, "")
+    items.sort(
+        key=lambda item: folders.index(item.path.parent.name if item.path.parent.name in folders else "")
+    )
 
 
 CLUSTER = pytest.StashKey[Postgres]()

@@ -235,7 +235,7 @@ FORGET_RESOURCES = (
     " RETURNING last_token"
 )
 # The oldest rows are read in the order of their ids and deleted by their place in the table, so statistics do
-# not choose the plan. With `id = ANY (…)`, a plan made for a table counted as empty read all of another index.
+# not choose the plan. With `id = ANY (…)`, a plan made when the table was empty read all of another index.
 FORGET_MOVES = (
     "DELETE FROM lease_trust_move WHERE ctid = ANY(ARRAY(SELECT ctid FROM"
     " (SELECT ctid, at FROM lease_trust_move ORDER BY id LIMIT %s) AS oldest WHERE at < %s))"
