@@ -19,7 +19,7 @@ from intramedial.postgresql import sessions
 from tests.store.conftest import TABLES
 from tests.store.doors import START, Database, Door, PostgresDatabase, SqliteDatabase, Time
 
-ROWS = 50_000
+ROWS = 20_000
 HOUR_MS = 3_600_000
 # Half of all resources are in one workspace, half are held, and some of those contended.
 NUMBERS = f"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})"
@@ -41,7 +41,7 @@ FILL = [
     "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at)"
     f" {NUMBERS} SELECT {WORKSPACE}, 'did:' || i, 'lse_old_' || i, 5, 500, {START} FROM n",
     f"INSERT INTO lease_tenant (workspace, active, token_floor, stamp) {NUMBERS}"
-    " SELECT 'ws_of_' || i, 1, 0, 1 FROM n UNION ALL SELECT 'ws_big', 12500, 0, 1",
+    f" SELECT 'ws_of_' || i, 1, 0, 1 FROM n UNION ALL SELECT 'ws_big', {ROWS // 4}, 0, 1",
     f"INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) {NUMBERS}"
     " SELECT 'ws_big', 'rcp_' || i, 'kid', '{}' FROM n",
 ]
