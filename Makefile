@@ -16,12 +16,14 @@ ON_POSTGRESQL := $(call files_of,accounts,gate limits) \
 # process, and files begin in the order that tests/plugin.py gives them: the long ones first.
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test prove check bench bench-quick conformance environment services lock messages bundles
+.PHONY: help run test prove check coverage lint-js bench bench-quick conformance environment services lock messages \
+	bundles
 
 help: ## say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile
 
-run: environment ## set everything up, then serve http://127.0.0.1:8000
+run: ## set everything up, then serve http://127.0.0.1:8000
+	@.ci/environment requirements.lock
 	@$(PYTHON_OF_VENV) manage.py bootstrap
 	@exec $(PYTHON_OF_VENV) manage.py serve
 
@@ -33,10 +35,22 @@ test: environment ## the whole suite, on PostgreSQL and on SQLite
 prove: environment ## the long runs: kills, histories, models; MINUTES=… for all of them together
 	$(PYTHON_OF_VENV) -m tests.prove $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(PARTS)
 
-check: environment ## style and types
+check: environment ## style, types and import rules; style and types of the browser code where npm is installed
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	$(PYTHON_OF_VENV) -m mypy
+	.venv/bin/lint-imports --no-cache
+	$(PYTHON_OF_VENV) -m tests.lint_js --if-possible
+
+lint-js: environment ## style and types of the browser code, with Node and npm
+	$(PYTHON_OF_VENV) -m tests.lint_js
+
+# No part of `test`: a traced program is slower, and calls are counted wrongly in it.
+coverage: environment services ## which lines and branches the tests run, on SQLite
+	.venv/bin/coverage erase
+	-.venv/bin/coverage run -m pytest $(SIDE_BY_SIDE)
+	.venv/bin/coverage combine --quiet
+	.venv/bin/coverage report
 
 bench: environment ## the benchmarks, against the peers that are installed
 	$(PYTHON_OF_VENV) -m tests.bench
@@ -47,15 +61,20 @@ bench-quick: environment ## the benchmarks in a minute, for a first look
 conformance: environment ## the MCP suite and inspector, with Node from npm
 	$(PYTHON_OF_VENV) -m tests.mcp.conformance
 
-environment: ## .venv as requirements.lock has it
+environment: ## .venv as requirements-dev.lock has it
 	@.ci/environment
 
 services: ## the programs that the tests need
 	@.ci/services
 
-lock: environment ## requirements.lock anew from pyproject.toml
-	.venv/bin/uv pip compile pyproject.toml --group dev --universal --generate-hashes \
-	  --python-version 3.11 --no-header --quiet --output-file requirements.lock
+# uv keeps the versions of the file that it writes, so the second file has those of the first.
+LOCK := .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
+	--no-header --quiet
+
+lock: environment ## requirements-dev.lock and requirements.lock anew from pyproject.toml
+	$(LOCK) --group dev --output-file requirements-dev.lock
+	cp requirements-dev.lock requirements.lock
+	$(LOCK) --output-file requirements.lock
 
 bundles: environment ## other people's JavaScript for the pages, with Node and npm
 	@$(PYTHON_OF_VENV) -m tests.bundles

@@ -1,6 +1,6 @@
 """The authority's tables in the admin: to look at. Only the authority writes them, so nothing here does.
 
-A lease can be ended by force, which asks the authority; see `force.py`. Lease ids are their holders' own, and
+A lease can be revoked, which asks the authority; see `api/revoke.py`. Lease ids are their holders' own, and
 are not shown.
 """
 
@@ -19,10 +19,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from coordination import models
-from coordination.force import ForceForm, NotForced, force_release, held
-from intramedial.admin_search import IndexedAdmin, Way
-from intramedial.admin_site import RecordAdmin
+from coordination.api.revoke import NotRevoked, RevokeForm, held, revoke
 from intramedial.templatetags.dids import brief
+from intramedial.web.admin_search import IndexedAdmin, Way
+from intramedial.web.admin_site import RecordAdmin
 
 OF_RESOURCES = (
     Way(("workspace",), ("workspace", "name")),
@@ -141,13 +141,13 @@ class LeaseAdmin(IndexedAdmin):
             if lease is None:
                 self.message_user(request, "Esa concesión ya había terminado.", messages.WARNING)
                 return back
-            form = ForceForm(request.POST or None, resource=resource, initial={"token": lease.token})
+            form = RevokeForm(request.POST or None, resource=resource, initial={"token": lease.token})
             if request.method == "POST" and form.is_valid():
                 asked = form.cleaned_data
-                force_release(request, workspace, resource, agent, asked["token"], asked["reason"])
+                revoke(request, workspace, resource, agent, asked["token"], asked["reason"])
                 self.message_user(request, f"La concesión de {resource} ha terminado.", messages.SUCCESS)
                 return back
-        except NotForced as fault:
+        except NotRevoked as fault:
             self.message_user(request, str(fault), messages.ERROR)
             return back
         context = {

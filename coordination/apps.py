@@ -8,7 +8,7 @@ class CoordinationConfig(AppConfig):
     def ready(self) -> None:
         """Connect the authority to what it must not know by itself: which workspaces there are, and when
         programs are about to open the databases."""
-        from coordination import authority
+        from coordination.authority import process as authority
         from intramedial import databases
         from intramedial.workspaces import provision
 
@@ -18,7 +18,7 @@ class CoordinationConfig(AppConfig):
 
 
 def _check_files() -> None:
-    from coordination import authority
+    from coordination.authority import process as authority
     from intramedial import databases
 
     try:

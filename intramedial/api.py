@@ -1,6 +1,7 @@
 """The JSON API: every operation registered once, with django-ninja, and the table it is served from.
 
-`intramedial.lean` serves it, `intramedial.openapi` describes it; neither knows an operation of its own.
+`intramedial.http.short_path` serves it, `intramedial.http.openapi` describes it; neither knows an operation
+of its own.
 """
 
 from functools import cache
@@ -8,10 +9,14 @@ from functools import cache
 import orjson
 from ninja import NinjaAPI
 
-import coordination.api
-import coordination.scenarios
-from coordination import authority
-from intramedial import health, openapi, published, routes
+import coordination.api.rest
+import coordination.api.stampede
+from coordination.authority import process as authority
+from intramedial import __version__
+from intramedial.http import openapi, routing
+from intramedial.http.short_path import ShortPath
+from intramedial.process import health
+from intramedial.receipts import published
 from intramedial.workspaces import trials_api
 
 DESCRIPTION = """\
@@ -43,29 +48,23 @@ def description() -> bytes:
 
 
 @cache
-def routes_by_path() -> dict[str, dict[str, routes.Route]]:
+def routes_by_path() -> dict[str, dict[str, routing.Route]]:
     """What is served: path -> method -> route."""
-    return routes.table(api)
-
-
-@cache
-def same_origin_paths() -> frozenset[str]:
-    """The paths whose answers no page of another origin may read."""
-    return frozenset(
-        path
-        for path, by_method in routes_by_path().items()
-        if any(
-            route.credentials is not None and not route.credentials.cross_origin
-            for route in by_method.values()
-        )
-    )
+    return routing.table(api)
 
 
 api = NinjaAPI(
-    title="coordination.lease", version="1.0.0", description=DESCRIPTION, openapi_url=None, docs_url=None
+    title="coordination.lease",
+    version=__version__,
+    description=DESCRIPTION,
+    openapi_url=None,
+    docs_url=None,
 )
-api.add_router("/api/v1/acp", coordination.api.router)
-api.add_router("/api/v1/acp", coordination.scenarios.router)
+api.add_router("/api/v1/acp", coordination.api.rest.router)
+api.add_router("/api/v1/acp", coordination.api.stampede.router)
 api.add_router("/api/v1/trial", trials_api.router)
 api.add_router("/health", health.router(authority.check, authority.ledger_fault, authority.dropped))
 api.add_router("", published.router(description))
+
+application = ShortPath(routes_by_path())
+"""The ASGI application of everything that is registered above."""

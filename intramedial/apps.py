@@ -12,6 +12,6 @@ class PlatformConfig(AppConfig):
 
 
 class AdminConfig(DjangoAdminConfig):
-    """Django's admin with `intramedial.admin_site.Site` in the place of the default site."""
+    """Django's admin with `intramedial.web.admin_site.Site` in the place of the default site."""
 
-    default_site = "intramedial.admin_site.Site"
+    default_site = "intramedial.web.admin_site.Site"

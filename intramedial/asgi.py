@@ -15,9 +15,15 @@ from django.urls import re_path
 pages = get_asgi_application()
 
 # Only after the line above are the applications loaded that these modules need.
-from coordination import authority, consumers, mcp, queries  # noqa: E402
-from intramedial import disk, lean, logs, no_oauth, purging  # noqa: E402
-from intramedial.identity import auth  # noqa: E402
+from coordination import mcp
+from coordination.authority import process as authority
+from coordination.live import consumers
+from coordination.read import current
+from intramedial import api
+from intramedial.databases import disk
+from intramedial.http import logs
+from intramedial.legal import purging
+from intramedial.workspaces.authentication import callers, no_oauth
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -47,13 +53,13 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif kind == "websocket":
         await sockets(scope, receive, send)
     elif scope["path"].startswith(LEAN_PREFIXES) or scope["path"] in LEAN_PATHS:
-        await lean.application(scope, receive, send)
+        await api.application(scope, receive, send)
     elif scope["path"] in mcp.PATHS:
         await mcp.application(scope, receive, send)
     elif no_oauth.covers(scope["path"]):
         await no_oauth.application(scope, receive, send)
     elif scope["path"].startswith(WELL_KNOWN):
-        await lean.application(scope, receive, send)
+        await api.application(scope, receive, send)
     else:
         # Set here and not only in the middleware: Django logs a 404 or a fault after the middleware is left.
         logs.request_id.set(logs.new_request_id())
@@ -77,7 +83,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
     _spare_collector()
     purger = purging.Purger()
     purger.start()
-    auth.start()
+    callers.start()
     watch = disk.Watch()
     watch.start()
     await send({"type": "lifespan.startup.complete"})
@@ -87,8 +93,8 @@ async def _lifespan(receive: Receive, send: Send) -> None:
     await mcp.sessions.stop()
     await asyncio.to_thread(authority.stop)
     await consumers.stop()
-    await asyncio.to_thread(queries.stop)
-    await asyncio.to_thread(auth.stop)
+    await asyncio.to_thread(current.stop)
+    await asyncio.to_thread(callers.stop)
     await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from intramedial import databases, logs
+from intramedial import databases
 from intramedial.accounts import configuration as accounts
-from intramedial.security import YEAR_S
+from intramedial.http import logs
+from intramedial.http.security import YEAR_S
 from intramedial.settings_table import TABLE, BadSetting
 
 
@@ -82,7 +83,7 @@ SILENCED_SYSTEM_CHECKS = [
     "security.W008",  # HTTP is sent on to HTTPS where TLS ends, in front of this
     "security.W021",  # whether browsers preload HSTS is for the owner of the domain
 ]
-CSRF_FAILURE_VIEW = "intramedial.pages.forbidden_csrf"
+CSRF_FAILURE_VIEW = "intramedial.web.pages.forbidden_csrf"
 
 INSTALLED_APPS = [
     "intramedial.apps.PlatformConfig",
@@ -103,15 +104,15 @@ INSTALLED_APPS = [
     "allauth.usersessions",
 ]
 MIDDLEWARE = [
-    "intramedial.logs.RequestLogMiddleware",
-    "intramedial.security.HeadersMiddleware",
+    "intramedial.http.logs.RequestLogMiddleware",
+    "intramedial.http.security.HeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "intramedial.static_files.StaticFilesMiddleware",
+    "intramedial.web.static_files.StaticFilesMiddleware",
     # Of the pages; Django pads each answer at random, so that its length tells nothing of a secret in it.
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
-    "intramedial.pages.MethodMiddleware",
+    "intramedial.web.pages.MethodMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -133,7 +134,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "intramedial.pages.site",
+                "intramedial.web.pages.site",
             ],
         },
     },

@@ -4,15 +4,15 @@ from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.urls import include, path
 
-from coordination.page import article
-from coordination.page.figures import figures
-from intramedial import crawlers, errors, styles
+from coordination.pages.module import article
+from coordination.pages.module.figures import figures
 from intramedial.legal import urls as legal
+from intramedial.web import crawlers, errors, styles
 
-handler400 = "intramedial.pages.bad_request"
-handler403 = "intramedial.pages.forbidden"
-handler404 = "intramedial.pages.not_found"
-handler500 = "intramedial.pages.server_error"
+handler400 = "intramedial.web.pages.bad_request"
+handler403 = "intramedial.web.pages.forbidden"
+handler404 = "intramedial.web.pages.not_found"
+handler500 = "intramedial.web.pages.server_error"
 
 
 def pages() -> list[crawlers.Page]:
@@ -28,15 +28,15 @@ urlpatterns = [
     *crawlers.urlpatterns(pages(), article.plain),
     *styles.urlpatterns(),
     *i18n_patterns(
-        path("", include("coordination.views")),
-        path("", include("coordination.page.docs")),
-        path("", include("coordination.page.clients")),
-        path("", include("coordination.boards.urls")),
+        path("", include("coordination.pages.module.views")),
+        path("", include("coordination.pages.module.docs")),
+        path("", include("coordination.pages.module.clients")),
+        path("", include("coordination.pages.board.urls")),
         *errors.urlpatterns(article.reasons(), figures),
         path("", include("intramedial.accounts.urls")),
         path("legal/", include("intramedial.legal.urls")),
         path("", include("intramedial.workspaces.urls")),
-        path("", include("coordination.records.urls")),
+        path("", include("coordination.pages.records.urls")),
         prefix_default_language=False,
     ),
 ]

@@ -132,7 +132,8 @@ def main() -> None:
     LOCALE.mkdir(parents=True, exist_ok=True)
     catalog = merged(read() if PO.exists() else Catalog(locale="en"), said())
     with PO.open("wb") as file:
-        write_po(file, catalog, width=0, sort_output=False, include_lineno=False, omit_header=False)
+        # In alphabetical order and without places, so that moved code changes nothing here.
+        write_po(file, catalog, width=0, sort_output=True, no_location=True)
     MO.write_bytes(compiled(catalog))
     THEIRS_MO.write_bytes(compiled(theirs()))
     for message in catalog:

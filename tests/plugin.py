@@ -41,8 +41,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     early_config.add_cleanup(lambda: shutil.rmtree(data_dir, ignore_errors=True))
     os.environ["INTRAMEDIAL_DATA_DIR"] = data_dir
     os.environ["INTRAMEDIAL_LOG_LEVEL"] = "WARNING"
-    server.launcher = Launcher()
-    early_config.add_cleanup(server.launcher.stop)
+    if not any(
+        name.startswith("COVERAGE_") for name in os.environ
+    ):  # forks of a traced process are not traced
+        server.launcher = Launcher()
+        early_config.add_cleanup(server.launcher.stop)
     given = early_config.known_args_namespace
     if given.database == "postgresql" and not getattr(
         given, "numprocesses", None

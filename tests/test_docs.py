@@ -1,10 +1,9 @@
-"""The README says what is so: its settings, commands, samples and paths are those of the code."""
+"""The README and docs/ are true: their settings, commands, samples and paths are those of the code."""
 
 import json
 import os
 import re
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,15 @@ from intramedial.settings_table import TABLE
 from tests.server import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINKS = sorted(
+    {(page, link) for page in PAGES for link in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))}
+)
 
 
-def section(title: str) -> str:
+def section(title: str, text: str = README) -> str:
     """The text under one heading."""
-    return re.split(r"^## ", README.split(f"\n## {title}\n")[1], flags=re.MULTILINE)[0]
+    return re.split(r"^## ", text.split(f"\n## {title}\n")[1], flags=re.MULTILINE)[0]
 
 
 def rows(text: str) -> list[str]:
@@ -36,14 +39,17 @@ def test_the_settings_table_is_the_one_in_the_code():
         f"| `{setting.name}` | {setting.default and f'`{setting.default}`'} | {setting.doc} |"
         for setting in TABLE
     ]
-    assert rows(section("Settings")) == [re.sub(r"\|  \|", "| |", row) for row in expected]
+    assert rows((ROOT / "docs" / "settings.md").read_text("utf-8")) == [
+        re.sub(r"\|  \|", "| |", row) for row in expected
+    ]
 
 
 def test_the_commands_are_those_there_are():
     ours = {name for name, app in get_commands().items() if app in ("intramedial", "coordination")} - {
         "runserver"
     }
-    documented = re.findall(r"^\| `(\w+)(?: ([a-z]+))?[^`]*` \|", section("Commands"), flags=re.MULTILINE)
+    commands = section("Commands", (ROOT / "docs" / "operations.md").read_text("utf-8"))
+    documented = re.findall(r"^\| `(\w+)(?: ([a-z]+))?[^`]*` \|", commands, flags=re.MULTILINE)
     assert {noun for noun, _ in documented} == ours
     for noun, action in documented:
         words = load_command_class(get_commands()[noun], noun).create_parser("manage.py", noun).format_help()
@@ -56,13 +62,12 @@ def test_a_target_of_the_makefile_exists(command):
     assert re.search(rf"^{command}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#]+)\)", README))))
-def test_a_linked_file_exists(target):
-    assert (ROOT / target).exists()
+def test_linked_files_exist():
+    assert [link for page, link in LINKS if "://" not in link and not (page.parent / link).exists()] == []
 
 
 def test_the_map_names_what_exists():
-    (block,) = code_blocks(section("How it is built"), "")
+    block, _path = code_blocks(section("How it is built"), "")
     folder, missing = "", []
     for line in block.splitlines():
         names = re.match(r" *((?:[\w.]+/? ?)+)  ", line)[1].split()
@@ -73,6 +78,13 @@ def test_the_map_names_what_exists():
             if not path.exists():
                 missing.append(str(path))
     assert missing == []
+
+
+def test_the_path_of_a_request_names_what_exists():
+    _map, path = code_blocks(section("How it is built"), "")
+    names = [line.split()[0] for line in path.splitlines()]
+    assert len(set(names)) == len(names) <= 30
+    assert [name for name in names if not (ROOT / name).is_file()] == []
 
 
 def samples(block: str) -> list[tuple[str, str]]:
@@ -114,12 +126,3 @@ def test_the_commands_of_the_makefile_are_programs_that_exist():
     for script in (ROOT / ".ci").iterdir():
         assert os.access(script, os.X_OK), script
     assert Path(ROOT / ".ci/run").read_text().rstrip().endswith("exec make test")
-
-
-def test_the_lock_names_every_dependency():
-    locked = {
-        line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line
-    }
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
-    assert {re.split(r"[^\w-]", name)[0] for name in wanted} <= locked

@@ -16,8 +16,8 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from coordination import consumers
-from coordination.page import scenarios
+from coordination.live import consumers
+from coordination.pages.module import scenarios
 from intramedial import api
 from intramedial.workspaces import provision, trials
 from intramedial.workspaces.models import Invitation, RegisteredAgent

@@ -2,7 +2,7 @@
 
 import pytest
 
-from intramedial.problems import REASONS, Problem, problem_body
+from intramedial.http.problems import REASONS, Problem, problem_body
 
 STATUS = {
     "malformed_json": 400,

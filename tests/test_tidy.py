@@ -1,21 +1,19 @@
-"""The code keeps to its architecture: which module imports which, and where a clock is read.
+"""The code keeps to its architecture: the core is pure, and clocks are read where `architecture.py` lists it.
 
-Rules and exceptions are tables; an exception stands there with its reason. Style itself is ruff's. Each test
-checks every file and lists all that it finds.
+Which room imports which is checked by import-linter, style by ruff, types by mypy (`make check`). Each test
+here checks every file and lists all that it finds.
 """
 
 import ast
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
-import pytest
-
-from tests.architecture import MAY_IMPORT, MAY_READ_CLOCKS
+from tests.architecture import MAY_READ_CLOCKS
 
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = {".git", ".venv", "var", "node_modules", "dist", "__pycache__", "vendor"}
@@ -66,34 +64,7 @@ def imports(file: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else []
             base = ".".join([*above, *(node.module or "").split(".")]).strip(".")
-            # `from coordination import store` is a module; `from coordination.store import Store` a member.
-            # A member's longer name begins with its module's, so both can be held against the table.
             yield from (f"{base}.{alias.name}" for alias in node.names)
-
-
-def within(module: str, allowed: Iterable[str]) -> bool:
-    """Whether `module` is one of `allowed` or inside one."""
-    return any(module == name or module.startswith(name + ".") for name in allowed)
-
-
-def rule(file: Path) -> tuple[str, ...]:
-    """What the table lets a file import."""
-    for pattern, allowed in MAY_IMPORT.items():
-        if fnmatch(name_of(file), pattern):
-            return allowed
-    pytest.fail(f"{name_of(file)} is not in the import table: say there what it may import")
-
-
-def test_imports_go_one_way() -> None:
-    found = []
-    for file in CODE:
-        if file.name == "__init__.py" and not file.read_text("utf-8").strip():
-            continue
-        own = name_of(file).removesuffix(".py").replace("/", ".")
-        allowed = (*rule(file), own)
-        ours = [m for m in imports(file) if within(m, ("coordination", "intramedial", "tests"))]
-        found += [f"{name_of(file)} imports {module}" for module in ours if not within(module, allowed)]
-    assert found == []
 
 
 def test_the_core_is_pure() -> None:
@@ -106,6 +77,17 @@ def test_the_core_is_pure() -> None:
         for file in core
         for module in imports(file)
         if module.split(".")[0] not in pure
+    ]
+    assert found == []
+
+
+def test_programs_for_other_machines_import_nothing_of_the_server() -> None:
+    found = [
+        f"{name_of(file)} imports {module}"
+        for file in CODE
+        if name_of(file).startswith("static/")
+        for module in imports(file)
+        if module.split(".")[0] in {"coordination", "intramedial", "tests"}
     ]
     assert found == []
 

@@ -8,8 +8,8 @@ from .messages import (
     Acquire,
     Command,
     Deadlock,
+    Ended,
     Event,
-    GiveBack,
     Granted,
     Held,
     Kind,
@@ -19,6 +19,8 @@ from .messages import (
     Reason,
     Release,
     Released,
+    ReturnUndelivered,
+    Revoke,
     TrustMove,
     Withdraw,
     Withdrawn,
@@ -39,8 +41,8 @@ def decide(world: World, command: Command, now: int) -> Outcome:
             return _release(world, command, now)
         case Withdraw():
             return _withdraw(world, command, now)
-        case GiveBack():
-            return _give_back(world, command, now)
+        case Revoke() | ReturnUndelivered():
+            return _end_early(world, command, now)
 
 
 def _store(world: World, resource: Resource, now: int) -> None:
@@ -201,10 +203,11 @@ def _withdraw(world: World, ask: Withdraw, now: int) -> Withdrawn:
     return Withdrawn(True)
 
 
-def _give_back(world: World, ask: GiveBack, now: int) -> Withdrawn:
+def _end_early(world: World, ask: Revoke | ReturnUndelivered, now: int) -> Ended:
     resource = world.resource(ask.resource)
     lease = next((lease for lease in resource.leases if lease.lease_id == ask.lease_id), None)
-    if lease is None or ask.expires_at not in (None, lease.expires_at):
-        return Withdrawn(False)
+    renewed = lease is not None and isinstance(ask, ReturnUndelivered) and lease.expires_at != ask.expires_at
+    if lease is None or renewed:
+        return Ended(False)
     _end_lease(world, resource, lease, now, None)
-    return Withdrawn(True)
+    return Ended(True)

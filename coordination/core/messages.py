@@ -52,19 +52,26 @@ class Withdraw:
 
 
 @value
-class GiveBack:
-    """End a lease without a trust move: it was never told to its agent, or an operator ends it.
+class Revoke:
+    """End a lease before its time, without a trust move: somebody with the right to do so asks."""
 
-    `expires_at`: only if it still ends then. One that was renewed meanwhile, through whatever process, has
-    been told of by its renewal and stays.
+    resource: str
+    lease_id: str
+
+
+@value
+class ReturnUndelivered:
+    """End a lease without a trust move: no caller received its grant.
+
+    It stays if it no longer ends at `expires_at`: the renewal, through whatever process, was received.
     """
 
     resource: str
     lease_id: str
-    expires_at: int | None = None
+    expires_at: int
 
 
-Command = Acquire | Release | Withdraw | GiveBack
+Command = Acquire | Release | Withdraw | Revoke | ReturnUndelivered
 
 
 # --- outcomes -------------------------------------------------------------------------------------
@@ -139,7 +146,14 @@ class Withdrawn:
     withdrawn: bool
 
 
-Outcome = Granted | Held | Deadlock | LimitReached | Released | NotReleased | Withdrawn
+@value
+class Ended:
+    """Of `Revoke` and `ReturnUndelivered`: whether the lease was there and has ended."""
+
+    ended: bool
+
+
+Outcome = Granted | Held | Deadlock | LimitReached | Released | NotReleased | Withdrawn | Ended
 
 
 # --- events ---------------------------------------------------------------------------------------

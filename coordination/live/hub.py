@@ -1,6 +1,6 @@
 """The process's ear on the channel layer, its rooms, and the watch over who stands in them.
 
-It hears the messages of `broadcast.py`, its own among them, and notices what is missing: a number that was
+It hears the messages of `publisher.py`, its own among them, and notices what is missing: a number that was
 skipped, a publisher that fell silent, its own voice. It tells the rooms, which repair it with a snapshot.
 
 Every `RECHECK_S` it asks for all sockets at once whether they may still watch. One that may not is closed;
@@ -18,12 +18,12 @@ import orjson
 from channels.layers import BaseChannelLayer, InMemoryChannelLayer, get_channel_layer
 from django.conf import settings
 
-from coordination import queries
-from coordination.broadcast import BEAT_S, GROUP, SEND_S, Broadcaster, broadcaster
-from coordination.tasks import end
-from intramedial.identity import watching
-from intramedial.identity.watching import Watcher
-from intramedial.problems import Problem
+from coordination.authority.publisher import BEAT_S, GROUP, SEND_S, Broadcaster, broadcaster
+from coordination.authority.tasks import end
+from coordination.read import current
+from intramedial.accounts import watching
+from intramedial.accounts.watching import Watcher
+from intramedial.http.problems import Problem
 
 from .room import Pace, Read, Room
 from .socket import Socket
@@ -55,8 +55,8 @@ class Hub:
         self,
         voice: Broadcaster,
         layer: BaseChannelLayer,
-        snapshot: Read = queries.snapshot,
-        deadlocks: Read = queries.deadlock_list,
+        snapshot: Read = current.snapshot,
+        deadlocks: Read = current.deadlock_list,
         check: Check = watching.check,
         pace: Pace | None = None,
     ) -> None:

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from coordination import wire
+from coordination.wire import serialize
 
 from .arrivals import Arrivals
 from .socket import Message, Socket
@@ -279,5 +279,5 @@ class Room:
 
     def _server_time(self) -> str:
         """The authority's time, reckoned from its last reading; never before what was told."""
-        self._latest = max(wire.instant(round(self._loop.time() * 1000 + self._offset_ms)), self._latest)
+        self._latest = max(serialize.instant(round(self._loop.time() * 1000 + self._offset_ms)), self._latest)
         return self._latest

@@ -1,10 +1,10 @@
 """The same actions over MCP (Streamable HTTP), for agents that speak it.
 
-`entry` lets requests in, `protocol` has the official SDK answer them, `tools` says what there is to call,
+`transport` lets requests in, `protocol` has the official SDK answer them, `tools` says what there is to call,
 `actions` does it, `words` says in short what came of it.
 """
 
-from coordination.mcp.entry import PATHS, application
 from coordination.mcp.protocol import NotStarted, sessions
+from coordination.mcp.transport import PATHS, application
 
 __all__ = ["PATHS", "NotStarted", "application", "sessions"]

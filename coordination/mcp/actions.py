@@ -5,11 +5,12 @@ from typing import Any
 
 import orjson
 
-from coordination import deciding, queries
+from coordination.api import service
 from coordination.core.messages import Acquire, Release, Withdraw
-from coordination.ids import new_lease_id
 from coordination.mcp.shapes import AcquireArguments, OwnArguments, StandingArguments, WaitArguments
-from intramedial.calls import Call
+from coordination.read import current
+from coordination.wire.ids import new_lease_id
+from intramedial.http.calls import Call
 
 Json = dict[str, Any]
 
@@ -88,14 +89,14 @@ def _ms_between(earlier: str, later: str) -> int:
     return round(passed.total_seconds() * 1000)
 
 
-async def _decide(call: Call, command: deciding.Command) -> Json:
+async def _decide(call: Call, command: service.AgentCommand) -> Json:
     call.caller.require_write()
-    decided = await deciding.decide(call.caller, command, call.digest)
+    decided = await service.decide(call.caller, command, call.digest)
     body: Json = orjson.loads(decided.body)
     return body
 
 
 async def _picture(call: Call, resource: str | None) -> Json:
-    found = await deciding.read(queries.picture(call.caller.workspace, resource, PAGE))
+    found = await service.read(current.picture(call.caller.workspace, resource, PAGE))
     assert found is not None  # a picture of nothing is empty, not missing
     return found

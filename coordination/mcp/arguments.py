@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from intramedial.identity.principal import Principal
-from intramedial.routes import refuse_unknown, validated, wire_names
+from intramedial.http.principal import Principal
+from intramedial.http.routing import refuse_unknown, validated, wire_names
 
 
 def read(shape: type[BaseModel], given: dict[str, Any], caller: Principal) -> Any:

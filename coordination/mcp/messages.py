@@ -12,8 +12,8 @@ from typing import Any
 from django.conf import settings
 
 from coordination.mcp import tools
-from intramedial.problems import Problem
-from intramedial.strict_json import MalformedJson, parse
+from intramedial.http.problems import Problem
+from intramedial.http.strict_json import MalformedJson, parse
 
 Json = dict[str, Any]
 

@@ -25,10 +25,11 @@ from mcp.types import (
 )
 
 from coordination.mcp import arguments, prose, tools, words
-from intramedial import logs
-from intramedial.calls import Call
-from intramedial.problems import Problem, problem_body
-from intramedial.serving import unforeseen
+from intramedial import __version__
+from intramedial.http import logs
+from intramedial.http.calls import Call
+from intramedial.http.problems import Problem, problem_body
+from intramedial.http.serving import unforeseen
 
 CALL = "intramedial.call"
 """Where in an ASGI scope the entry leaves the authenticated `Call`."""
@@ -39,7 +40,6 @@ COMPATIBLE = "intramedial.mcp.compatible"
 
 Json = dict[str, Any]
 
-VERSION = "1.0.0"
 HOUR_MS = 3_600_000
 SHOWN_NAME = 80
 
@@ -94,7 +94,7 @@ def _server() -> Server[Any]:
     same_for_all = CacheHint(ttl_ms=HOUR_MS, scope="public")
     return Server(
         "intramedial",
-        version=VERSION,
+        version=__version__,
         title="intramedial: coordination.lease",
         instructions=prose.INSTRUCTIONS,
         website_url=f"{settings.BASE_URL}/docs/mcp/",

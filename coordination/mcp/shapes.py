@@ -4,9 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from coordination.api.schemas import LeaseRequest, Name, RequestedResource
 from coordination.core.model import Mode
-from coordination.schemas import LeaseRequest, Name, RequestedResource
-from intramedial.schemas import Absent, Did, Instant, Shape
+from intramedial.http.shapes import Absent, Instant, Shape
+from intramedial.identity.did import Did
 
 OwnDid = Annotated[
     Did,

@@ -13,9 +13,9 @@ from mcp.types import Tool as ListedTool
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 
-from coordination import schemas
+from coordination.api import schemas
 from coordination.mcp import actions, json_schemas, prose, shapes, words
-from intramedial.schemas import Problem
+from intramedial.http.shapes import Problem
 
 Json = dict[str, Any]
 

@@ -91,7 +91,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return ["allauth.account.stages.EmailVerificationStage", "allauth.mfa.stages.AuthenticateStage"]
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Tries are counted before this, in `tries.py`."""
+        """Tries are counted before this, in `throttle.py`."""
 
     def is_ajax(self, request: HttpRequest) -> bool:
         """There are forms and pages, nothing else."""

@@ -18,9 +18,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from intramedial.accounts import beta, tries
+from intramedial.accounts import beta, throttle
 from intramedial.accounts.models import AccessRequest, BetaPassword, BetaUse, CacheEntry, Try, User
-from intramedial.admin_site import AuditedAdmin, FirstRows, LargeTableAdmin, RecordAdmin
+from intramedial.web.admin_site import AuditedAdmin, FirstRows, LargeTableAdmin, RecordAdmin
 
 ANSWERED_AT_ONCE = 50
 GIVE_PERMISSIONS = ("is_staff", "is_superuser", "groups", "user_permissions")
@@ -100,12 +100,12 @@ class AccountAdmin(AuditedAdmin, UserAdmin):
         with transaction.atomic():
             chosen = list(queryset)
             for user in chosen:
-                tries.unlock(user.email)
+                throttle.unlock(user.email)
             self.note(request, "unlocked", chosen)
         self.message_user(request, f"Desbloqueadas: {len(chosen)}.", messages.SUCCESS)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Deleted by their owners, with what is nobody else's (`leaving.py`); here they are deactivated."""
+        """Deleted by their owners, with what is nobody else's (`deletion.py`); here they are deactivated."""
         return False
 
 

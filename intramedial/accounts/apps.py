@@ -11,4 +11,4 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Listen to what the audit log is to hear."""
-        from intramedial.accounts import notes  # noqa: F401 (its receivers are there once it is)
+        from intramedial.accounts import audit_signals  # noqa: F401 (its receivers are there once it is)

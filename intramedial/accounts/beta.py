@@ -1,7 +1,7 @@
 """Beta passwords: made here, shown once, kept as a hash; and whether one lets somebody in.
 
 Sign-up and log-in each ask for one. A session remembers which it was (`SESSION`), so that revoking a beta
-password ends what it let in: see `gate.py`, and `identity/watching.py` for live sockets.
+password ends what it let in: see `gate.py`, and `accounts/watching.py` for live sockets.
 """
 
 import hashlib

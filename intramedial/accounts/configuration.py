@@ -44,7 +44,7 @@ def describe(mail: dict[str, Any]) -> dict[str, Any]:
         "ACCOUNT_REAUTHENTICATION_TIMEOUT": REAUTHENTICATION_S,
         "ACCOUNT_REAUTHENTICATION_METHODS": ("password", "mfa"),
         "ACCOUNT_RATE_LIMITS": {
-            # Counted in tries.py, which can say when to try again.
+            # Counted in throttle.py, which can say when to try again.
             "login": None,
             "signup": None,
             # Codes of the second step, which are short.

@@ -1,6 +1,6 @@
 """Sign-up and log-in: allauth's views, each try counted by its address before anything is looked at.
 
-See `tries.py` for what is counted, and for the way past a limit.
+See `throttle.py` for what is counted, and for the way past a limit.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_safe
 from django.views.generic.edit import FormView
 
-from intramedial.accounts import beta, tries
+from intramedial.accounts import beta, throttle
 from intramedial.accounts.adapter import LINK
 from intramedial.accounts.forms import (
     LIMITED,
@@ -51,9 +51,9 @@ class Counted(FormView):
                 response["Retry-After"] = str(form.wait.seconds)
         return response
 
-    def spend(self, request: HttpRequest) -> tries.Wait | None:
+    def spend(self, request: HttpRequest) -> throttle.Wait | None:
         """Count a try of the address; None if it may be made."""
-        return tries.spend(tries.of_address("address", request), settings.LOGIN_TRIES)
+        return throttle.spend(throttle.of_address("address", request), settings.LOGIN_TRIES)
 
 
 @method_decorator(_secrets, name="dispatch")
@@ -62,10 +62,10 @@ class LoginView(Counted, views.LoginView):
 
     form_class = LoginForm
 
-    def spend(self, request: HttpRequest) -> tries.Wait | None:
+    def spend(self, request: HttpRequest) -> throttle.Wait | None:
         """Count a try: of the browser if it has tries of its own for this account, else of the address."""
-        own = tries.of_passed(request, request.POST.get("login", ""))
-        return super().spend(request) if own is None else tries.spend(own, settings.LOGIN_TRIES)
+        own = throttle.of_passed(request, request.POST.get("login", ""))
+        return super().spend(request) if own is None else throttle.spend(own, settings.LOGIN_TRIES)
 
 
 @method_decorator(_secrets, name="dispatch")
@@ -122,7 +122,7 @@ class PasswordResetFromKeyView(views.PasswordResetFromKeyView):
         """Set it. Whoever came by the link reads the mail of the address, which is confirmed with that; the
         limits on that account do not hold up this browser."""
         response: HttpResponse = super().form_valid(form)
-        tries.pass_lock(self.request, self.reset_user.email)
+        throttle.pass_lock(self.request, self.reset_user.email)
         for address in EmailAddress.objects.filter(user=self.reset_user, email__iexact=self.reset_user.email):
             address.set_verified()
         return response

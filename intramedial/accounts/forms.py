@@ -1,4 +1,4 @@
-"""The forms of the door: sign-up and log-in ask for the beta password, and look at nothing else before it."""
+"""The forms of sign-up and log-in. They check the beta password before they look at anything else."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from django.utils.functional import Promise, lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from intramedial.accounts import beta, tries
+from intramedial.accounts import beta, throttle
 from intramedial.accounts.adapter import confirmed_by_operator, is_confirmed
 from intramedial.accounts.models import BetaPassword, BetaUse, User
 from intramedial.audit import record
@@ -70,7 +70,7 @@ class Gated(forms.Form):
     """
 
     sign_up = False
-    wait: tries.Wait | None = None
+    wait: throttle.Wait | None = None
     admission: BetaPassword | None = None
 
     def full_clean(self) -> None:
@@ -101,11 +101,11 @@ class Gated(forms.Form):
             raise forms.ValidationError(REFUSED[refused.reason], refused.reason) from None
         return secret
 
-    def no_try_left(self, wait: tries.Wait) -> forms.ValidationError:
+    def no_try_left(self, wait: throttle.Wait) -> forms.ValidationError:
         """The error of a form whose try was refused: when the next one comes."""
         return forms.ValidationError(wait.words, LIMITED)
 
-    def require_try(self, wait: tries.Wait | None) -> None:
+    def require_try(self, wait: throttle.Wait | None) -> None:
         """Raises ValidationError for a try that was refused."""
         if wait is not None:
             self.wait = wait
@@ -131,13 +131,13 @@ class LoginForm(Gated, allauth_forms.LoginForm):
         self.fields["beta_password"] = beta_field()
         self.order_fields(["beta_password", "login", "password"])
 
-    def no_try_left(self, wait: tries.Wait) -> forms.ValidationError:
+    def no_try_left(self, wait: throttle.Wait) -> forms.ValidationError:
         """When the next try comes, and how the owner of the account gets in before."""
         return forms.ValidationError(f"{wait.words} {_way_past()}", LIMITED)
 
     def _clean_with_password(self, credentials: dict[str, Any]) -> Any:
         email = credentials["email"]
-        self.require_try(tries.spend_on_account(self.request, email))
+        self.require_try(throttle.spend_on_account(self.request, email))
         try:
             cleaned = super()._clean_with_password(credentials)
             confirmed_by_operator(self.user)
@@ -151,7 +151,7 @@ class LoginForm(Gated, allauth_forms.LoginForm):
             assert self.admission is not None
             record.act(self.request, "account.login_failed", by=user, beta=self.admission.prefix)
             raise
-        tries.succeed(self.request, email)
+        throttle.succeed(self.request, email)
         return cleaned
 
     def login(self, request: HttpRequest, redirect_url: str | None = None) -> HttpResponse:
@@ -181,7 +181,7 @@ class SignupForm(Gated, allauth_forms.SignupForm):
         if self.closed:
             return value
         # Each such try may send a mail to the address.
-        self.require_try(tries.spend(tries.of_account("sign-up", value), settings.LOGIN_TRIES))
+        self.require_try(throttle.spend(throttle.of_account("sign-up", value), settings.LOGIN_TRIES))
         email: str = super().validate_unique_email(value)
         return email
 

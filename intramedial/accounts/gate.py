@@ -2,7 +2,7 @@
 
 Logging in is refused without a beta password (`adapter.py`). Here a session ends with the first request after
 its beta password was revoked, and a session that names no beta password never begins. Live sockets are looked
-at every few seconds instead (`identity/watching.py`).
+at every few seconds instead (`accounts/watching.py`).
 """
 
 import time
@@ -18,7 +18,7 @@ from django.utils.decorators import sync_only_middleware
 from django.utils.translation import gettext
 
 from intramedial.accounts import beta
-from intramedial.whole import KNOWN
+from intramedial.http.extensions import KNOWN
 
 SEEN = "seen"
 """The key under which a session keeps when its last use was recorded, in seconds since 1970."""

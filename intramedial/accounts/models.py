@@ -137,8 +137,8 @@ class Try(models.Model):
 
 
 class CacheEntry(models.Model):
-    """A row of Django's cache (`CACHES`), which is a table so that all processes share it. See `tries.py` for
-    the limits that say when to try again; in the cache are those of allauth's own pages."""
+    """A row of Django's cache (`CACHES`), which is a table so that all processes share it. See `throttle.py`
+    for the limits that say when to try again; in the cache are those of allauth's own pages."""
 
     cache_key = models.CharField("clave", max_length=255, primary_key=True)
     value = models.TextField("valor")

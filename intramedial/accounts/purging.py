@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from intramedial.accounts import tries
+from intramedial.accounts import throttle
 from intramedial.accounts.models import AccessRequest, BetaUse, CacheEntry, User
 
 UNCONFIRMED_DAYS = 7
@@ -34,4 +34,4 @@ def purge() -> int:
             date_joined__lte=now - timedelta(days=UNCONFIRMED_DAYS),
         ).exclude(emailaddress__verified=True),
     )
-    return tries.purge() + sum(rows.delete()[0] for rows in old)
+    return throttle.purge() + sum(rows.delete()[0] for rows in old)

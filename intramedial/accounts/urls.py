@@ -1,4 +1,4 @@
-"""Addresses of the door and of an account. Of allauth's, those that are used, under names of ours.
+"""Addresses of sign-up, log-in and an account. Of allauth's, those that are used, under names of ours.
 
 What a mail's link proves goes in its query, which no log has.
 """
@@ -11,13 +11,13 @@ from django.urls import path, re_path
 from django.views.decorators.cache import never_cache
 from django.views.generic import RedirectView
 
-from intramedial.accounts import access, entrance, views
+from intramedial.accounts import access_requests, entrance, views
 
 to_account = RedirectView.as_view(pattern_name="account")
 
 urlpatterns = [
-    path("pedir-acceso/", access.ask, name="access_request"),
-    path("pedir-acceso/hecho/", access.sent, name="access_request_sent"),
+    path("pedir-acceso/", access_requests.ask, name="access_request"),
+    path("pedir-acceso/hecho/", access_requests.sent, name="access_request_sent"),
     path("registro/", entrance.SignupView.as_view(), name="account_signup"),
     path(
         "registro/confirmar/",

@@ -19,13 +19,13 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from intramedial.accounts import browsers, leaving, tries
+from intramedial.accounts import browsers, deletion, throttle
 from intramedial.accounts.adapter import LINK
-from intramedial.accounts.again import password_again
 from intramedial.accounts.entrance import TOO_MANY_REQUESTS
 from intramedial.accounts.forms import DeleteAccountForm, email_field
 from intramedial.accounts.models import User
 from intramedial.audit import record
+from intramedial.web.reauthentication import password_again
 from intramedial.workspaces import names
 
 LONGEST_NUMBER = 18
@@ -104,7 +104,7 @@ def email(request: HttpRequest) -> HttpResponse:
     form = EmailForm(request.POST if request.method == "POST" else None, user=user)
     wait = None
     if request.method == "POST" and form.is_valid():
-        wait = tries.spend(f"address of {user.pk}", NEW_ADDRESSES_PER_HOUR)
+        wait = throttle.spend(f"address of {user.pk}", NEW_ADDRESSES_PER_HOUR)
         if wait is None:
             if settings.SENDS_MAIL:
                 EmailAddress.objects.add_new_email(request, user, form.cleaned_data["email"])
@@ -198,16 +198,16 @@ def delete(request: HttpRequest) -> HttpResponse:
     form = DeleteAccountForm(request.POST if request.method == "POST" else None, user=user)
     if request.method == "POST" and form.is_valid():
         try:
-            leaving.delete(request, User.objects.get(pk=user.pk))
-        except leaving.Needed:
+            deletion.delete(request, User.objects.get(pk=user.pk))
+        except deletion.Needed:
             return redirect("account_delete")
         request.session.flush()
         messages.success(request, gettext("Tu cuenta está borrada."))
         return redirect("home")
     context = {
         "form": form,
-        "waiting": leaving.waiting_for(user),
-        "alone": leaving.nobody_elses(user),
-        "last_administrator": leaving.is_last_administrator(user),
+        "waiting": deletion.waiting_for(user),
+        "alone": deletion.nobody_elses(user),
+        "last_administrator": deletion.is_last_administrator(user),
     }
     return render(request, "account/delete.html", context)

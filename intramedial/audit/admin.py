@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from intramedial.admin_search import IndexedAdmin, Way
 from intramedial.audit.models import Entry
+from intramedial.web.admin_search import IndexedAdmin, Way
 
 
 @admin.register(Entry)

@@ -9,7 +9,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
-from intramedial.audit import log
+from intramedial.audit import entries as log
 from intramedial.audit.models import Entry
 
 MOST = 100_000

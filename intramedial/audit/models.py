@@ -36,5 +36,5 @@ class Entry(models.Model):
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Never one by one: see `log.purge`."""
+        """Never one by one: see `entries.purge`."""
         raise TypeError("An audit entry is never deleted.")

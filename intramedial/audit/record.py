@@ -5,8 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from intramedial.addresses import client_address
 from intramedial.audit.models import Entry
+from intramedial.http.addresses import client_address
 
 
 def act(

@@ -1,5 +1,7 @@
 """What the acts of a workspace's audit log are called on its page."""
 
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
 # By the action's name; those of accounts alone are not shown to a workspace.
@@ -21,9 +23,9 @@ ACTIONS = {
     "member.role": _("cambió el papel de alguien"),
     "member.removed": _("sacó a alguien"),
     "member.left": _("salió del espacio"),
-    "lease.forced": _("soltó algo por la fuerza"),
-    "lease.force_missed": _("quiso soltar algo por la fuerza y ya no estaba"),
-    "lease.force_unanswered": _("quiso soltar algo por la fuerza y la autoridad no contestó"),
+    "lease.revoked": _("soltó algo por la fuerza"),
+    "lease.revoke_missed": _("quiso soltar algo por la fuerza y ya no estaba"),
+    "lease.revoke_unanswered": _("quiso soltar algo por la fuerza y la autoridad no contestó"),
     # What operators do: see `AuditedAdmin`.
     "admin.workspace.added": _("creó el espacio, desde la administración"),
     "admin.workspace.changed": _("cambió el espacio, desde la administración"),
@@ -41,3 +43,17 @@ ACTIONS = {
     "admin.trial.changed": _("cambió la prueba, desde la administración"),
     "admin.trial.deleted": _("borró la prueba, desde la administración"),
 }
+
+FORMER = {
+    "lease.revoked": "lease.forced",
+    "lease.revoke_missed": "lease.force_missed",
+    "lease.revoke_unanswered": "lease.force_unanswered",
+}
+"""Names that entries had before, which are never changed, by the names of today."""
+
+_WORDS = ACTIONS | {former: ACTIONS[now] for now, former in FORMER.items()}
+
+
+def words_of(action: str) -> Any:
+    """What an act is called, by its name of today or a former one; an unknown name as it is."""
+    return _WORDS.get(action, action)

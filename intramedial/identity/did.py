@@ -7,8 +7,10 @@ specification can be named as an ``actorDid``, but not sign.
 
 import re
 from functools import lru_cache
+from typing import Annotated
 
 from nacl.bindings import crypto_core_ed25519_is_valid_point
+from pydantic import AfterValidator, Field
 
 MAX_DID_LENGTH = 256
 
@@ -50,6 +52,18 @@ def check_did(text: str) -> str:
     if text.startswith(_DID_KEY):
         _decode_did_key(text)
     return text
+
+
+Did = Annotated[
+    str,
+    AfterValidator(check_did),
+    Field(
+        description="An agent's DID (W3C DID Core). A `did:key` must decode to a key of a known type.",
+        examples=["did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp"],
+        json_schema_extra={"maxLength": MAX_DID_LENGTH, "pattern": "^did:[a-z0-9]+:.+$"},
+    ),
+]
+"""The shape of a DID in requests and answers."""
 
 
 @lru_cache(maxsize=4096)

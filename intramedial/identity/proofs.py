@@ -13,9 +13,9 @@ import binascii
 from collections.abc import Mapping
 from typing import Any
 
+from intramedial.http.strict_json import MalformedJson, parse_object
 from intramedial.identity.did import did_key_public
 from intramedial.identity.signatures import MAX_SKEW_S, MAX_VALIDITY_S, verify_ed25519
-from intramedial.strict_json import MalformedJson, parse_object
 
 TYPE = "intramedial-agent+jwt"
 ADOPTION = "intramedial-adoption+jwt"

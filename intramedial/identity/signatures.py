@@ -3,14 +3,13 @@
 Parsing and the signature base are the ``http-message-signatures`` library's. What it leaves to its users is
 here: which components must be covered, for how long a signature is good, whose key it is, the body's digest,
 and an Ed25519 that refuses every key and every signature that strict verifiers could disagree on. Keeping a
-nonce from being used twice is :mod:`intramedial.identity.auth`'s part.
+nonce from being used twice is :mod:`intramedial.workspaces.authentication.callers`'s part.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
 
 from http_message_signatures import (
     HTTPMessageSignaturesException,
@@ -22,8 +21,9 @@ from http_message_signatures import (
 from nacl.bindings import crypto_sign_BYTES, crypto_sign_open
 from nacl.exceptions import BadSignatureError
 
+from intramedial.http.origins import origin
+from intramedial.http.requests import RequestParts
 from intramedial.identity.did import did_key_public, is_ed25519
-from intramedial.identity.requests import RequestParts
 
 TAG = "intramedial"
 WORKSPACE_HEADER = "intramedial-workspace"
@@ -99,14 +99,6 @@ def target_uri(parts: RequestParts, base_url: str) -> str:
     path = parts.raw_path.decode("ascii")
     query = parts.query.decode("ascii")
     return origin(base_url) + path + (f"?{query}" if query else "")
-
-
-def origin(base_url: str) -> str:
-    """Scheme and authority of a URL as browsers write them: lower case, without the scheme's own port."""
-    split = urlsplit(base_url)
-    authority = split.netloc.lower()
-    own_port = {"http": ":80", "https": ":443"}.get(split.scheme, "")
-    return f"{split.scheme}://{authority.removesuffix(own_port) if own_port else authority}"
 
 
 class Ed25519(HTTPSignatureAlgorithm):

@@ -9,13 +9,13 @@ from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from intramedial.admin_search import IndexedAdmin, Way
 from intramedial.ledger.checks import check
 from intramedial.ledger.models import Entry
-from intramedial.pretty_json import pretty
 from intramedial.receipts import signing
-from intramedial.receipts.reading import claims_of, resource_of
+from intramedial.receipts.contents import claims_of, resource_of
 from intramedial.templatetags.dids import brief
+from intramedial.web.admin_search import IndexedAdmin, Way
+from intramedial.web.pretty_json import pretty
 
 AT_ONCE = 50
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from intramedial.ledger.models import Entry
 from intramedial.receipts import signing
 from intramedial.receipts.checking import read_receipt
-from intramedial.receipts.reading import claims_of, header_of
+from intramedial.receipts.contents import claims_of, header_of
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from django.db import Error, OperationalError, connections, router, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from intramedial import databases, disk
+from intramedial import databases
+from intramedial.databases import disk
 from intramedial.ledger.models import Entry
 
 Leaf = tuple[str, str, str]

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
-from intramedial.legal import kept
+from intramedial.legal import retention
 
 PAGES = ("legal_notice", "legal_privacy", "legal_cookies", "legal_retention")
 
@@ -22,7 +22,11 @@ def _page(template: str, **more: Any) -> Any:
 
 urlpatterns = [
     path("aviso/", _page("notice"), name="legal_notice"),
-    path("privacidad/", _page("privacy", figures=kept.figures), name="legal_privacy"),
-    path("cookies/", _page("cookies", cookies=kept.cookies, figures=kept.figures), name="legal_cookies"),
-    path("conservacion/", _page("retention", rows=kept.rows), name="legal_retention"),
+    path("privacidad/", _page("privacy", figures=retention.figures), name="legal_privacy"),
+    path(
+        "cookies/",
+        _page("cookies", cookies=retention.cookies, figures=retention.figures),
+        name="legal_cookies",
+    ),
+    path("conservacion/", _page("retention", rows=retention.rows), name="legal_retention"),
 ]

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from intramedial import amounts
+from intramedial.web import amounts
 
 register = template.Library()
 WIRE = "%Y-%m-%dT%H:%M:%SZ"

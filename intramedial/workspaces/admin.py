@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from intramedial.admin_site import ChoosesRows, LargeTableAdmin, RecordAdmin
 from intramedial.identity.did import check_did
+from intramedial.web.admin_site import ChoosesRows, LargeTableAdmin, RecordAdmin
 from intramedial.workspaces import keys, names, provision
 from intramedial.workspaces.models import (
     ApiKey,

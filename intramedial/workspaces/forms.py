@@ -10,11 +10,11 @@ from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from intramedial import amounts
+from intramedial.web import amounts
 from intramedial.workspaces import names
 from intramedial.workspaces.fields import TYPED_LIMIT, DidField, KeyDidField, NameField
+from intramedial.workspaces.idempotent_form import OnceForm
 from intramedial.workspaces.models import Membership, Workspace
-from intramedial.workspaces.once import OnceForm
 
 Role = Membership.Role
 ROLES = [

@@ -39,7 +39,7 @@ PLACES = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class Link:
     """A place of one workspace: its address, its words, the names of the pages that are marked as it."""
 
     path: str
@@ -55,7 +55,7 @@ def path_of(name: str, *arguments: str) -> str:
         return ""
 
 
-def entries(workspace: str, may: Callable[[Role], bool]) -> list[Entry]:
+def entries(workspace: str, may: Callable[[Role], bool]) -> list[Link]:
     """The places that `may` opens of the workspace with that `ws_…`. One that is not mounted is left out."""
     found = ((place, path_of(place.name, workspace)) for place in PLACES if may(place.least))
-    return [Entry(path, place.words, (place.name, *place.below)) for place, path in found if path]
+    return [Link(path, place.words, (place.name, *place.below)) for place, path in found if path]

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from intramedial.identity.threads import DatabaseThreads
-from intramedial.problems import Problem
+from intramedial.databases.threads import DatabaseThreads
+from intramedial.http.problems import Problem
 from intramedial.workspaces.models import Ticket
 
 LIFETIME_S = 30

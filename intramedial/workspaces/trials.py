@@ -1,6 +1,6 @@
 """Trials: a visitor's key, its workspace, its further agents. Blocking; the API calls it in a thread.
 
-Counting the calls is not here but where callers are told apart, in `intramedial.identity`.
+The calls are counted where callers are identified, in `authentication/signers.py`.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from intramedial import disk
-from intramedial.identity.principal import TrialState
-from intramedial.problems import Problem
-from intramedial.turns import take_turns
+from intramedial.databases import disk
+from intramedial.databases.turns import take_turns
+from intramedial.http.principal import TrialState
+from intramedial.http.problems import Problem
 from intramedial.workspaces.models import RegisteredAgent, Trial, TrialAgent, Workspace
 
 HOUR = timedelta(hours=1)
@@ -90,9 +90,18 @@ def state(trial: Trial) -> State:
     if trial.expires_at <= timezone.now() or trial.workspace is None:
         raise Problem("trial_expired", "The trial of this key is over; a new key begins a new one.")
     return State(
-        TrialState.of(trial),
+        state_of(trial),
         trial.workspace.public_id,
         tuple(_agents(trial).order_by("created_at", "pk").values_list("did", flat=True)),
+    )
+
+
+def state_of(trial: Trial) -> TrialState:
+    """The calls and the time that a trial has left. The length of its window is the row's own: a setting that
+    changes later changes only trials that begin later."""
+    window = trial.expires_at - trial.created_at
+    return TrialState(
+        trial.did, trial.calls_limit, trial.calls_used, trial.expires_at, round(window.total_seconds())
     )
 
 

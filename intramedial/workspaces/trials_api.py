@@ -10,25 +10,26 @@ from django.conf import settings
 from ninja import Router
 from pydantic import Field
 
-from intramedial import origins, schemas
-from intramedial.addresses import address_hash, client_address, site_hash
-from intramedial.calls import UNCOUNTED, Call, Credentials, Headers, Reply
-from intramedial.identity import auth
-from intramedial.identity.did import did_key_public
-from intramedial.identity.principal import Principal, TrialState
+from intramedial.databases.threads import DatabaseThreads
+from intramedial.http import origins, shapes
+from intramedial.http.addresses import address_hash, client_address, site_hash
+from intramedial.http.calls import Call, Credentials, Headers, Reply
+from intramedial.http.principal import Principal, TrialState
+from intramedial.http.problems import Problem
+from intramedial.http.requests import RequestParts
+from intramedial.http.routing import invalid
+from intramedial.identity.did import Did, did_key_public
 from intramedial.identity.proofs import TYPE, check_proof
-from intramedial.identity.requests import RequestParts
-from intramedial.identity.threads import DatabaseThreads
-from intramedial.problems import Problem
-from intramedial.routes import invalid
 from intramedial.workspaces import tickets, trials
+from intramedial.workspaces.authentication import callers
+from intramedial.workspaces.authentication.callers import UNCOUNTED
 
 router = Router(tags=["trial"], by_alias=True)
 threads = DatabaseThreads("trials", 1)
 
 
 async def _any_key(parts: RequestParts) -> Principal:
-    signed = await auth.proven_key(parts)
+    signed = await callers.proven_key(parts)
     return Principal("", "signature", signed.did, read_only=False, semantic_classes={})
 
 
@@ -36,16 +37,16 @@ NEW_KEY = Credentials(("signature",), _any_key, cross_origin=False)
 """A signature by whatever key: it may be one that the service has never seen. Any page could make one."""
 
 
-class TrialKey(schemas.Shape):
+class TrialKey(shapes.Shape):
     """The key that begins a trial."""
 
-    did: schemas.Did = Field(description="The `did:key` of the key that signs the request.")
+    did: Did = Field(description="The `did:key` of the key that signs the request.")
 
 
-class NewAgent(schemas.Shape):
+class NewAgent(shapes.Shape):
     """A further agent of the trial."""
 
-    did: schemas.Did = Field(description="The `did:key` of the new agent.")
+    did: Did = Field(description="The `did:key` of the new agent.")
     proof: str = Field(
         description="Compact JWS, signed by the new key (EdDSA), with the header "
         f'`{{"alg": "EdDSA", "typ": "{TYPE}"}}` and the claims `{{"did": the new did:key, "trial": the '
@@ -54,27 +55,27 @@ class NewAgent(schemas.Shape):
     )
 
 
-class Trial(schemas.Shape):
+class Trial(shapes.Shape):
     """A trial as it stands."""
 
-    did: schemas.Did = Field(description="The key that began it.")
-    workspace: schemas.Workspace
+    did: Did = Field(description="The key that began it.")
+    workspace: shapes.Workspace
     calls_limit: int
     calls_used: int
-    expires_at: schemas.Instant
+    expires_at: shapes.Instant
 
 
 class TrialWithAgents(Trial):
     """A trial as it stands, with its further agents."""
 
-    agents: list[schemas.Did] = Field(description="Its further agents, oldest first.")
+    agents: list[Did] = Field(description="Its further agents, oldest first.")
 
 
-class Ticket(schemas.Shape):
+class Ticket(shapes.Shape):
     """Opens one live socket."""
 
     ticket: str = Field(description="Send it as the subprotocol `ticket.…` beside `intramedial`.")
-    expires_at: schemas.Instant
+    expires_at: shapes.Instant
 
 
 @router.post(
@@ -82,7 +83,7 @@ class Ticket(schemas.Shape):
     auth=NEW_KEY,
     operation_id="beginTrial",
     summary="Begin a trial",
-    response={200: Trial, 201: Trial, **schemas.errors(body=True)},
+    response={200: Trial, 201: Trial, **shapes.errors(body=True)},
 )
 async def keys(request: Call, body: TrialKey) -> Reply:
     """Begin a trial for the key that signs: a workspace of its own, a number of calls, some days.
@@ -105,7 +106,7 @@ async def keys(request: Call, body: TrialKey) -> Reply:
     auth=UNCOUNTED,
     operation_id="seeTrial",
     summary="What is left of a trial",
-    response={200: TrialWithAgents, **schemas.errors()},
+    response={200: TrialWithAgents, **shapes.errors()},
 )
 async def see(request: Call) -> Reply:
     """The trial that the signing key began or was added to. Not counted."""
@@ -119,7 +120,7 @@ async def see(request: Call) -> Reply:
     auth=UNCOUNTED,
     operation_id="addTrialAgent",
     summary="Add an agent to a trial",
-    response={200: TrialWithAgents, 201: TrialWithAgents, **schemas.errors(body=True)},
+    response={200: TrialWithAgents, 201: TrialWithAgents, **shapes.errors(body=True)},
 )
 async def agents(request: Call, body: NewAgent) -> Reply:
     """Add a second agent to the trial, signed by the key that began it. All its agents share the calls.
@@ -144,7 +145,7 @@ async def agents(request: Call, body: NewAgent) -> Reply:
     auth=UNCOUNTED,
     operation_id="issueTicket",
     summary="Open a live socket",
-    response={201: Ticket, **schemas.errors(415)},
+    response={201: Ticket, **shapes.errors(415)},
 )
 async def ticket(request: Call) -> Reply:
     """A ticket for `/ws/prueba/`: good once, for 30 seconds. A body is not read. Not counted."""

@@ -2,8 +2,7 @@
 
 from django.urls import URLPattern, include, path
 
-from intramedial.audit import pages as audit
-from intramedial.workspaces.pages import adopt, api_keys, home, members, options, signers
+from intramedial.workspaces.pages import adopt, api_keys, audit, home, members, settings_page, signers
 
 # Below /espacios/<ws_…>/.
 OF_ONE: list[URLPattern] = [
@@ -18,9 +17,9 @@ OF_ONE: list[URLPattern] = [
     path("invitaciones/<int:invitation>/revocar/", members.invitation, name="invitation"),
     path("auditoria/", audit.audit, name="audit"),
     path("auditoria/auditoria.<str:form>", audit.download, name="audit_download"),
-    path("ajustes/", options.settings_page, name="workspace_settings"),
-    path("ajustes/traspaso/", options.hand_over, name="workspace_hand_over"),
-    path("ajustes/borrar/", options.delete, name="workspace_delete"),
+    path("ajustes/", settings_page.settings_page, name="workspace_settings"),
+    path("ajustes/traspaso/", settings_page.hand_over, name="workspace_hand_over"),
+    path("ajustes/borrar/", settings_page.delete, name="workspace_delete"),
 ]
 
 urlpatterns = [

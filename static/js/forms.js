@@ -3,9 +3,10 @@
 const sent = new WeakSet();
 
 document.addEventListener("submit", (event) => {
-  if (event.target.method !== "post" || event.defaultPrevented) return;
-  if (sent.has(event.target)) return event.preventDefault();
-  sent.add(event.target);
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (form.method !== "post" || event.defaultPrevented) return;
+  if (sent.has(form)) return event.preventDefault();
+  sent.add(form);
   event.submitter?.setAttribute("aria-disabled", "true");
 });
 

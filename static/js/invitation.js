@@ -8,7 +8,7 @@ if (given) {
   keep(given);
 }
 
-const input = document.getElementById("code");
+const input = /** @type {HTMLInputElement | null} */ (document.getElementById("code"));
 const code = given || kept();
 if (input && code && !input.value) input.value = code;
 input?.form.addEventListener("submit", () => keep(""));

@@ -172,7 +172,7 @@ def test_a_session_opens_nothing_of_the_api(door, beta_secret):
 
 
 def test_live_sockets_end_with_the_beta_password(workspace):
-    from intramedial.identity import watching
+    from intramedial.accounts import watching
 
     user = people.member(workspace)
     watcher = watching.Member(workspace.public_id, user.pk, people.session_of(user))

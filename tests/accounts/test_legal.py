@@ -6,9 +6,9 @@ import pytest
 from django.conf import settings as django_settings
 from django.test import Client
 
-from coordination import housekeeping
+from coordination.authority import maintenance
 from intramedial.accounts.purging import UNCONFIRMED_DAYS
-from intramedial.legal import kept
+from intramedial.legal import retention
 from tests import people
 from tests.accounts.conftest import Door
 
@@ -36,7 +36,7 @@ def test_a_figure_is_that_of_the_settings(settings, name):
 def test_no_figure_stands_in_the_texts_themselves(settings):
     for name, (value, _) in FIGURES.items():
         setattr(settings, name, value)
-    days = {value for value, _ in FIGURES.values()} | {kept.HISTORY_DAYS, UNCONFIRMED_DAYS}
+    days = {value for value, _ in FIGURES.values()} | {retention.HISTORY_DAYS, UNCONFIRMED_DAYS}
     days.add(django_settings.CSRF_COOKIE_AGE // 86_400)
     for page in PAGES:
         main = re.search(r"<main.*</main>", Client().get(page).content.decode(), re.S)[0]
@@ -45,7 +45,7 @@ def test_no_figure_stands_in_the_texts_themselves(settings):
 
 
 def test_the_leases_module_forgets_when_the_page_says():
-    assert kept.HISTORY_DAYS == housekeeping.HISTORY_DAYS
+    assert retention.HISTORY_DAYS == maintenance.HISTORY_DAYS
 
 
 def test_a_session_lasts_as_long_as_is_said(door, beta_secret):
@@ -55,7 +55,7 @@ def test_a_session_lasts_as_long_as_is_said(door, beta_secret):
 
 
 def test_no_cookie_is_set_that_is_not_said(door, beta_secret):
-    said = {cookie.name for cookie in kept.cookies()}
+    said = {cookie.name for cookie in retention.cookies()}
     visitor = Door()
     for page in ("/", "/verificar/", *PAGES):
         visitor.get(page)

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 from django.utils.http import int_to_base36
 
-from intramedial.accounts import tries
+from intramedial.accounts import throttle
 from intramedial.accounts.models import CacheEntry, Try, User
 from tests import people
 from tests.accounts.conftest import Door, errors, new_email
@@ -68,22 +68,22 @@ def test_who_gets_in_has_all_tries_again(beta_secret):
 
 
 def test_an_hour_later_there_are_tries_again():
-    name = tries.of_account("test", new_email())
-    assert [tries.spend(name, 2), tries.spend(name, 2)] == [None, None]
+    name = throttle.of_account("test", new_email())
+    assert [throttle.spend(name, 2), throttle.spend(name, 2)] == [None, None]
     Try.objects.filter(of=name).update(at=timezone.now() - timedelta(minutes=50))
-    wait = tries.spend(name, 2)
+    wait = throttle.spend(name, 2)
     assert 590 <= wait.seconds <= 600
     assert "10 minutos" in wait.words
     Try.objects.filter(of=name).update(at=timezone.now() - timedelta(hours=1))
-    assert tries.spend(name, 2) is None
+    assert throttle.spend(name, 2) is None
 
 
 def test_of_many_tries_at_once_no_more_pass_than_there_are():
-    name = tries.of_account("test", new_email())
+    name = throttle.of_account("test", new_email())
 
     def one(_):
         try:
-            return tries.spend(name, 5)
+            return throttle.spend(name, 5)
         finally:
             connection.close()
 
@@ -105,10 +105,10 @@ def test_addresses_and_accounts_are_kept_as_hashes_alone(mail, beta_secret):
 
 
 def test_purge_forgets_them():
-    name = tries.of_account("test", new_email())
-    tries.spend(name, 2)
+    name = throttle.of_account("test", new_email())
+    throttle.spend(name, 2)
     Try.objects.filter(of=name).update(at=timezone.now() - timedelta(hours=1))
-    tries.purge()
+    throttle.purge()
     assert not Try.objects.filter(of=name).exists()
 
 

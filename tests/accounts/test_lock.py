@@ -7,7 +7,7 @@ from django.contrib.auth.hashers import MD5PasswordHasher
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from intramedial.accounts import tries
+from intramedial.accounts import throttle
 from intramedial.audit.models import Entry
 from tests import people
 from tests.accounts.conftest import Door, acts, errors, make_beta, new_email
@@ -190,6 +190,6 @@ def test_the_audit_log_says_with_which_beta_password_was_guessed(few):
 def test_names_of_tries_fit_and_hold_no_address(beta_secret, rf):
     request = rf.post("/", REMOTE_ADDR="203.0.113.9")
     email = "x" * 240 + "@example.com"
-    for name in (tries.of_pair(request, email), tries.of_account("account", email)):
+    for name in (throttle.of_pair(request, email), throttle.of_account("account", email)):
         assert len(name) <= 80
         assert "example" not in name and "203" not in name.rpartition(":")[0]

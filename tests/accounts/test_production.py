@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver
 
-from intramedial import parsers
+from intramedial import settings_parsers as parsers
 from tests import people
 from tests.server import ROOT
 

@@ -7,9 +7,9 @@ from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.utils import timezone
 
-from intramedial import purging
 from intramedial.accounts.models import AccessRequest, BetaUse, User
 from intramedial.accounts.purging import UNCONFIRMED_DAYS
+from intramedial.legal import purging
 from intramedial.workspaces import provision
 from tests import people
 from tests.accounts.conftest import Door, new_email, row_of

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from django.conf import settings
 
-from intramedial.lean import application
+from intramedial.api import application
 from tests.api import served
 from tests.signing import Agent
 

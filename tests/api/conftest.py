@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from coordination import authority, clock, queries
+from coordination.authority import process as authority
 from coordination.models import OutageRow
-from intramedial.identity import auth
-from intramedial.identity.threads import DatabaseThreads
+from coordination.read import current
+from coordination.storage import clock
+from intramedial.databases.threads import DatabaseThreads
 from intramedial.workspaces import provision
+from intramedial.workspaces.authentication import callers
 from tests.api.client import Caller, did
 from tests.signing import Agent
 
@@ -45,8 +47,8 @@ def running_authority(migrated_databases: None, time_: Clock) -> Iterator[None]:
     authority.start(outage_after_ms=None)
     yield
     authority.stop()
-    queries.stop()
-    auth.stop()
+    current.stop()
+    callers.stop()
     clock.install(None)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from intramedial.addresses import address_hash, client_address, counted_as
-from intramedial.parsers import networks
+from intramedial.http.addresses import address_hash, client_address, counted_as
+from intramedial.settings_parsers import networks
 
 PROXIES = networks("10.0.0.0/8, ::1")
 

@@ -16,10 +16,11 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from coordination import asks, authority
+from coordination.authority import process as authority
+from coordination.authority import replies
 from intramedial import asgi
-from intramedial.one_write import Protocol
 from intramedial.receipts import signing
+from intramedial.server.protocol import Protocol
 from tests.bench.lab import Tenant
 from tests.bench.workloads import lease, release
 from tests.store.doors import held
@@ -55,7 +56,9 @@ class Clients:
     """`await clients.cycle()`: each acquires a resource of its own and gives it back."""
 
     def __init__(self, key: str) -> None:
-        config = uvicorn.Config(asgi.application, http="intramedial.one_write:Protocol", log_config=None)
+        config = uvicorn.Config(
+            asgi.application, http="intramedial.server.protocol:Protocol", log_config=None
+        )
         config.load()
         self.state = ServerState()
         self.wires = [Wire() for _ in range(CONNECTIONS)]
@@ -153,14 +156,14 @@ async def test_no_garbage_is_left_for_a_search(clients: Clients) -> None:
 async def test_one_wake_up_and_one_write(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch wakes the loop once, whatever is in it; an answer is one write."""
     woken = 0
-    hand_over = asks._hand_over
+    hand_over = replies._hand_over
 
     def counted(*given: Any) -> None:
         nonlocal woken
         woken += 1
         hand_over(*given)
 
-    monkeypatch.setattr(asks, "_hand_over", counted)
+    monkeypatch.setattr(replies, "_hand_over", counted)
     await clients.cycle()
     assert woken == 2
     assert len(clients.answers()) == 2 * CONNECTIONS

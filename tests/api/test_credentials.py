@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from intramedial.identity import auth
 from intramedial.workspaces import keys, provision
+from intramedial.workspaces.authentication import callers as authentication
 from intramedial.workspaces.models import ApiKey, RegisteredAgent, Workspace
 from tests.api.client import AGENTS, LEASE, RELEASE, TRIAL, WAIT, Caller, did, reason
 from tests.signing import Agent
@@ -196,6 +196,6 @@ async def test_a_key_and_a_signature_at_once_are_refused(workspace, db, api_key)
 
 async def test_the_last_use_of_a_key_is_recorded(caller, db):
     await caller.call("GET", WAIT)
-    auth.stop()
+    authentication.stop()
     prefix = caller.key[: keys.PREFIX_LENGTH]
     assert (await db(ApiKey.objects.get, prefix=prefix)).last_used_at is not None

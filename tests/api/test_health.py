@@ -4,8 +4,8 @@ import asyncio
 
 from django.db import OperationalError
 
-from coordination import authority
-from intramedial.health import Readiness
+from coordination.authority import process as authority
+from intramedial.process.health import Readiness
 
 
 async def test_live_and_ready(stranger):
@@ -57,6 +57,6 @@ async def test_a_part_that_fails_or_hangs_does_not_hide_the_others(monkeypatch):
     async def hang():
         await asyncio.sleep(60)
 
-    monkeypatch.setattr("intramedial.health.CHECK_WITHIN_S", 0.05)
+    monkeypatch.setattr("intramedial.process.health.CHECK_WITHIN_S", 0.05)
     readiness = Readiness({"authority": ok, "accounts": fail, "ledger": hang})
     assert await readiness.parts() == {"authority": "ok", "accounts": "failed", "ledger": "failed"}

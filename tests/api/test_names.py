@@ -4,9 +4,9 @@ import base64
 
 import pytest
 
-from coordination import cursors
+from coordination.wire import cursors
 from intramedial.api import routes_by_path
-from intramedial.near_names import nearest
+from intramedial.http.near_names import nearest
 from tests.api.client import AGENTS, LEASE, RELEASE, WAIT, Caller, did, exchange, problem
 
 A, B = did("a"), did("b")

@@ -6,11 +6,12 @@ import re
 import jsonschema
 from django.conf import settings
 
-from coordination import schemas
-from coordination.examples import EXAMPLES
-from intramedial import api, routes
-from intramedial.problems import REASONS
-from intramedial.schemas import Problem
+from coordination.api import schemas
+from coordination.api.examples import EXAMPLES
+from intramedial import api
+from intramedial.http import routing
+from intramedial.http.problems import REASONS
+from intramedial.http.shapes import Problem
 from tests.api import served
 from tests.api.client import COORDINATION
 
@@ -30,7 +31,7 @@ def described():
 def registered():
     return {
         (path, method, status)
-        for path, operation in routes.operations(api.api)
+        for path, operation in routing.operations(api.api)
         for method in operation.methods
         for status in operation.response_models
     }

@@ -8,8 +8,8 @@ import jwt
 import pytest
 from django.conf import settings
 
-from coordination.page import fields, samples
-from coordination.page.samples import Sample
+from coordination.pages.module import fields, samples
+from coordination.pages.module.samples import Sample
 from tests.api.client import Caller
 from tests.api.conftest import Clock
 

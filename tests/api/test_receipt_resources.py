@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from coordination import authority
-from coordination.authority import Ask
-from coordination.core.messages import GiveBack
+from coordination.authority import process as authority
+from coordination.authority.process import Ask
+from coordination.core.messages import Revoke
 from coordination.models import OutboxRow
-from intramedial.receipts.reading import resource_of
+from intramedial.receipts.contents import resource_of
 from tests.api.client import did
 
 A, B, C = did("a"), did("b"), did("c")
@@ -72,12 +72,12 @@ async def test_a_lease_that_ends_without_a_request_is_named_too(
     caller, workspace, db, time_, ending, monkeypatch
 ):
     # The drain would take the claims out of the outbox.
-    monkeypatch.setattr("coordination.outbox.Drain._round", lambda self, drained: 0)
+    monkeypatch.setattr("coordination.authority.outbox.Drain._round", lambda self, drained: 0)
     lease = (await caller.lease("doc:a#read", A)).json()["lease"]
     if ending == "expired":
         await time_.advance(30_000)
     else:
-        command = GiveBack("doc:a", lease["leaseId"])
+        command = Revoke("doc:a", lease["leaseId"])
         await authority.get().ask(Ask(workspace.public_id, command, "operator", ""))
     claims = next(one for one in await outbox(db, workspace) if "auth" not in one)
     assert (claims["outcome"], claims["resource"]) == (ending, "doc:a")

@@ -9,7 +9,8 @@ import jwt
 import pytest
 from django.db import connections
 
-from coordination import authority, scenarios
+from coordination.api import stampede
+from coordination.authority import process as authority
 from coordination.core.model import Mode
 from tests.api.client import COORDINATION, TRIAL, Caller, problem, rate_limit
 from tests.signing import Agent
@@ -28,14 +29,14 @@ def told(answer: httpx.Response) -> list[dict]:
 @pytest.fixture
 def in_haste(monkeypatch):
     """Agents that neither work nor wait longer than they are told."""
-    monkeypatch.setattr(scenarios, "WORK_S", 0.0)
-    monkeypatch.setattr(scenarios, "JITTER", 0.0)
+    monkeypatch.setattr(stampede, "WORK_S", 0.0)
+    monkeypatch.setattr(stampede, "JITTER", 0.0)
 
 
 @pytest.fixture
 def a_few(monkeypatch, in_haste):
     """As many as a queue holds, one that is granted, and one more."""
-    monkeypatch.setattr(scenarios, "CROWD", 10)
+    monkeypatch.setattr(stampede, "CROWD", 10)
 
 
 async def test_fifty_ask_at_once_and_each_has_it_once(trial, in_haste):
@@ -134,9 +135,9 @@ async def test_a_run_leaves_nothing_on_the_disk(trial, db, in_haste):
 
 async def test_nor_does_a_run_whose_caller_goes_away(trial, db, monkeypatch):
     """Every reader holds the file when it does; what is given back then is on no record either."""
-    monkeypatch.setattr(scenarios, "WORK_S", 30.0)
+    monkeypatch.setattr(stampede, "WORK_S", 30.0)
     workspace = (await trial.call("GET", TRIAL)).json()["workspace"]
-    run = scenarios.Stampede(workspace, "file:report", Mode.SHARED, "sha-256=:x:")
+    run = stampede.Stampede(workspace, "file:report", Mode.SHARED, "sha-256=:x:")
     lines = run.lines()
     async for line in lines:
         if line["type"] == "answer":
@@ -151,7 +152,7 @@ async def test_nor_does_a_run_whose_caller_goes_away(trial, db, monkeypatch):
 
 
 async def test_a_resource_that_another_keeps_ends_the_run_in_time(trial, monkeypatch):
-    monkeypatch.setattr(scenarios, "LONGEST_S", 0.3)
+    monkeypatch.setattr(stampede, "LONGEST_S", 0.3)
     own = trial.agent.did
     assert (await trial.lease(FILE, own)).status_code == 200
     *_, ends = told(await trial.call("POST", STAMPEDE, {"resource": FILE}))

@@ -7,12 +7,13 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError
 
-from coordination import authority, queries
-from coordination.engines import StorageFault
-from intramedial import access_log, logs, serving
-from intramedial.media import require_json
-from intramedial.problems import Problem
-from intramedial.strict_json import MalformedJson, parse_object
+from coordination.authority import process as authority
+from coordination.read import current
+from coordination.storage.engines.base import StorageFault
+from intramedial.http import access_log, logs, serving
+from intramedial.http.media import require_json
+from intramedial.http.problems import Problem
+from intramedial.http.strict_json import MalformedJson, parse_object
 from tests.api.client import LEASE, WAIT, did, exchange
 
 A = did("a")
@@ -71,7 +72,7 @@ async def test_a_failure_nobody_foresaw_is_logged_and_not_told(caller, monkeypat
     async def fail(*_):
         raise error
 
-    monkeypatch.setattr(queries, "picture", fail)
+    monkeypatch.setattr(current, "picture", fail)
     answer = await caller.wait()
     assert (answer.status_code, answer.json()["reason"]) == (503, "authority_unavailable")
     assert answer.headers["retry-after"] == "1"
@@ -93,8 +94,8 @@ async def test_storage_that_does_not_answer_a_look(caller, monkeypatch):
     async def fail(*_):
         raise StorageFault("could not connect to 10.0.0.7")
 
-    monkeypatch.setattr(queries, "picture", fail)
-    monkeypatch.setattr(queries, "agent", fail)
+    monkeypatch.setattr(current, "picture", fail)
+    monkeypatch.setattr(current, "agent", fail)
     for answer in (await caller.wait(), await caller.call("GET", "/api/v1/acp/agents", params={"did": A})):
         assert (answer.status_code, answer.json()["reason"]) == (503, "authority_unavailable")
         assert "10.0.0.7" not in answer.text

@@ -6,7 +6,7 @@ import threading
 import pytest
 from django.conf import settings
 
-from coordination import authority
+from coordination.authority import process as authority
 from tests.api.client import Caller, did
 
 A, B, C = did("a"), did("b"), did("c")

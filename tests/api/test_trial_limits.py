@@ -9,8 +9,8 @@ import httpx
 import pytest
 from django.utils import timezone
 
-from intramedial.addresses import site_hash
-from intramedial.parsers import networks
+from intramedial.http.addresses import site_hash
+from intramedial.settings_parsers import networks
 from intramedial.workspaces import tickets
 from intramedial.workspaces.models import Ticket, Trial
 from tests.api.client import TRIAL, Caller, problem

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings as project
 from django.utils import timezone
 
-from intramedial.addresses import address_hash
+from intramedial.http.addresses import address_hash
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Trial
 from tests.api.client import AGENTS, LEASE, TRIAL, WAIT, Caller, rate_limit, reason

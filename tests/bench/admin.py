@@ -152,7 +152,7 @@ def _jws() -> str:
     """A receipt as they are."""
     import orjson
 
-    from coordination.page import fields, samples
+    from coordination.pages.module import fields, samples
     from intramedial.receipts import signing
 
     answer = samples.one_lock()[0].answer
@@ -164,7 +164,7 @@ def pages(vendor: str, sizes: Sizes) -> Iterator[tuple[str, str]]:
     from django.contrib import admin
     from django.urls import reverse
 
-    from intramedial.admin_search import IndexedAdmin
+    from intramedial.web.admin_search import IndexedAdmin
 
     big = sizes.leases // 2 * 2
     agent = f"did:web:agents.example:{big:033d}"
@@ -230,7 +230,8 @@ def main(arguments: Any) -> None:
         django.setup()
         from django.core.management import call_command
 
-        from coordination import authority, queries
+        from coordination.authority import process as authority
+        from coordination.read import current
         from intramedial import databases
 
         for alias in databases.distinct_aliases():
@@ -242,7 +243,7 @@ def main(arguments: Any) -> None:
             measure(arguments.vendor, sizes)
         finally:
             authority.stop()
-            queries.stop()
+            current.stop()
 
 
 if __name__ == "__main__":

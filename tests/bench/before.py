@@ -17,11 +17,11 @@ django.setup()
 settings.MIDDLEWARE = []
 settings.ROOT_URLCONF = __name__
 
-from coordination import api as operations  # noqa: E402 (needs the applications loaded)
-from coordination import schemas  # noqa: E402
-from intramedial.calls import Call, Reply  # noqa: E402
-from intramedial.identity import auth  # noqa: E402
-from intramedial.identity.requests import RequestParts  # noqa: E402
+from coordination.api import rest as operations  # noqa: E402 (needs the applications loaded)
+from coordination.api import schemas  # noqa: E402
+from intramedial.http.calls import Call, Reply  # noqa: E402
+from intramedial.http.requests import RequestParts  # noqa: E402
+from intramedial.workspaces.authentication import callers  # noqa: E402
 
 
 def parts(request: HttpRequest) -> RequestParts:
@@ -35,9 +35,9 @@ def parts(request: HttpRequest) -> RequestParts:
     )
 
 
-async def caller(request: HttpRequest) -> auth.Principal:
+async def caller(request: HttpRequest) -> callers.Principal:
     """Who is asking."""
-    return await auth.authenticate(parts(request))
+    return await callers.authenticate(parts(request))
 
 
 def answer(reply: Reply) -> HttpResponse:

@@ -24,9 +24,9 @@ from playwright.sync_api import Page, sync_playwright
 from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Granted, Held
 from coordination.core.model import Mode
-from coordination.engines.sqlite import SqliteEngine
-from coordination.ids import new_lease_id
-from coordination.store import Needs, Store
+from coordination.storage.engines.sqlite.engine import SqliteEngine
+from coordination.storage.store import Needs, Store
+from coordination.wire.ids import new_lease_id
 from tests.browser.conftest import FLAGS, chromium
 from tests.browser.membership import asked
 from tests.server import ServerProcess, bootstrap

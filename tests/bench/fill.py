@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Granted, Held
 from coordination.core.model import Mode, Rules
-from coordination.engines.postgres import PostgresEngine
-from coordination.engines.sqlite import SqliteEngine
-from coordination.ids import new_lease_id
-from coordination.store import Needs, Store
+from coordination.storage.engines.postgres.engine import PostgresEngine
+from coordination.storage.engines.sqlite.engine import SqliteEngine
+from coordination.storage.store import Needs, Store
+from coordination.wire.ids import new_lease_id
 
 from .lab import Copy
 

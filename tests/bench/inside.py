@@ -34,13 +34,14 @@ def repeated_ms(action: Callable[[], object]) -> float:
 
 
 def snapshot(workspace: str) -> float:
-    """ms of `queries.snapshot`."""
-    from coordination import clock, queries
+    """ms of `current.snapshot`."""
+    from coordination.read import current
+    from coordination.storage import clock
 
     clock.install(lambda: int(time.time() * 1000))
     with asyncio.Runner() as runner:
-        took = repeated_ms(lambda: runner.run(queries.snapshot(workspace)))
-    queries.stop()
+        took = repeated_ms(lambda: runner.run(current.snapshot(workspace)))
+    current.stop()
     return took
 
 

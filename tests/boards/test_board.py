@@ -105,7 +105,7 @@ def test_only_owners_end_a_lease_and_only_the_one_they_looked_at(
     for _ in range(2):
         done = owner.post(address, form)
         assert (done.status_code, done["Location"]) == (302, f"{path('board', workspace)}?recurso=lock%3Aa")
-    entries = Entry.objects.filter(workspace=workspace.public_id, action="lease.forced")
+    entries = Entry.objects.filter(workspace=workspace.public_id, action="lease.revoked")
     assert [entry.target for entry in entries] == ["lock:a"]
     assert conduct.acquire(BEA, "lock:a").lease.token == token + 1
 

@@ -2,23 +2,23 @@
 
 from django.test import Client
 
-from coordination.boards.guide import CLOSINGS, KINDS
 from coordination.core.messages import Kind
-from coordination.live import consumer
-from intramedial.problems import Problem
+from coordination.live import base_consumer
+from coordination.pages.board.guide import CLOSINGS, KINDS
+from intramedial.http.problems import Problem
 from tests.boards.test_board import text
 
 
 def test_every_code_is_told_and_every_event(client: Client) -> None:
     told = {(closing.code, closing.reason) for closing in CLOSINGS}
     reasons = ("unauthenticated", "trial_expired", "forbidden", "not_found", "authority_unavailable")
-    refusals = {consumer.ending(Problem(reason, "")) for reason in reasons}
+    refusals = {base_consumer.ending(Problem(reason, "")) for reason in reasons}
     assert told == {
         *refusals,
-        consumer.SLOW,
-        consumer.FLOOD,
-        consumer.TOO_LARGE,
-        consumer.NOT_NOW,
+        base_consumer.SLOW,
+        base_consumer.FLOOD,
+        base_consumer.TOO_LARGE,
+        base_consumer.NOT_NOW,
         (1012, ""),
     }
     assert {kind.name for kind in KINDS} == set(Kind)

@@ -95,7 +95,7 @@ def test_an_administrator_does_all_there_is_to_do(visit: Callable[..., Page], se
     fine(page)
 
     page.goto(f"{served.url}/admin/audit/entry/?q={served.secrets['workspace']}")
-    expect(page.get_by_role("row", name="lease.forced")).to_be_visible()
+    expect(page.get_by_role("row", name="lease.revoked")).to_be_visible()
     fine(page)
 
 

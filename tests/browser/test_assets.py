@@ -7,10 +7,12 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.utils.translation import override
 
-from coordination import part_texts, texts, views
-from coordination.boards import texts as board_texts
-from coordination.boards import views as board_views
 from coordination.core.messages import Kind
+from coordination.pages.board import views as board_views
+from coordination.pages.module import views
+from coordination.pages.texts import board as board_texts
+from coordination.pages.texts import module as texts
+from coordination.pages.texts import parts as part_texts
 
 TEXTS = set(texts.ALL).union(texts.VERIFY, board_texts.all_texts(), *part_texts.PARTS.values())
 ROOT = Path(__file__).resolve().parent.parent.parent

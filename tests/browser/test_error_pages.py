@@ -5,7 +5,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.utils.translation import override
 
-from intramedial import pages
+from intramedial.web import pages
 
 
 def request() -> HttpRequest:

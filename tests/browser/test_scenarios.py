@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from coordination.page.scenarios import FILES, STORIES
+from coordination.pages.module.scenarios import FILES, STORIES
 from tests.browser.lanzar import Lanzar, change_trial
 from tests.browser.test_pages import violations
 from tests.server import ServerProcess

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from coordination.page import clients
+from coordination.pages.module import clients
 from tests.browser.lanzar import Lanzar
 from tests.server import ServerProcess
 

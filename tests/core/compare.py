@@ -14,8 +14,8 @@ from coordination.core.messages import (
     Acquire,
     Command,
     Deadlock,
+    Ended,
     Event,
-    GiveBack,
     Granted,
     Held,
     LimitReached,
@@ -23,6 +23,8 @@ from coordination.core.messages import (
     Outcome,
     Release,
     Released,
+    ReturnUndelivered,
+    Revoke,
     Withdraw,
 )
 from coordination.core.model import Outage, Rules
@@ -106,14 +108,15 @@ def ask_reference(reference: Reference, now: int, command: Command) -> dict[str,
             return reference.release(now, resource, agent, lease_id)
         case Withdraw(resource, agent):
             return reference.withdraw(now, resource, agent)
-        case GiveBack(resource, lease_id, expires_at):
+        case Revoke(resource, lease_id) | ReturnUndelivered(resource, lease_id):
+            expires_at = command.expires_at if isinstance(command, ReturnUndelivered) else None
             reference.pass_time(now)
             held = [
                 h["agent"]
                 for h in reference.holders.get(resource, [])
                 if h["lease_id"] == lease_id and expires_at in (None, h["expires"])
             ]
-            return reference.give_back(now, resource, held[0] if held else "", lease_id)
+            return reference.end_early(now, resource, held[0] if held else "", lease_id)
 
 
 def assert_same_outcome(outcome: Outcome, expected: dict[str, Any]) -> None:
@@ -154,6 +157,8 @@ def outcome_in_plain(outcome: Outcome) -> dict[str, Any]:
             return {"outcome": "refused", "reason": reason.value, **named}
         case LimitReached():
             return {"outcome": "limit"}
+        case Ended():
+            return {"outcome": "ended", "ended": outcome.ended}
         case _:
             return {"outcome": "withdrawn", "withdrawn": outcome.withdrawn}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
-from coordination.core.messages import Acquire, Command, GiveBack, Granted, Outcome, Release, Withdraw
+from coordination.core.messages import Acquire, Command, Granted, Outcome, Release, Revoke, Withdraw
 from coordination.core.model import Mode, Rules
 
 from .compare import SMALL, Trio
@@ -65,8 +65,8 @@ class LeaseMachine(RuleBasedStateMachine):
         self.ask(Withdraw(lease[0], lease[1]))
 
     @rule(lease=leases)
-    def give_back(self, lease: tuple[str, str, str]) -> None:
-        self.ask(GiveBack(lease[0], lease[2]))
+    def revoke(self, lease: tuple[str, str, str]) -> None:
+        self.ask(Revoke(lease[0], lease[2]))
 
     @rule(span=st.integers(1, 15))
     def let_time_pass(self, span: int) -> None:

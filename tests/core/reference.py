@@ -230,16 +230,16 @@ class Reference:
         score = self.trust[agent]["score"]
         return {"outcome": "released", "token": lease["token"], "score": score, "delta": score - before}
 
-    def give_back(self, now, resource, agent, lease_id) -> dict:
-        """An undelivered grant returns: no trust moves, and a lease of another id is left alone."""
+    def end_early(self, now, resource, agent, lease_id) -> dict:
+        """A lease is revoked or returned undelivered: no trust moves, and one of another id is left alone."""
         self.pass_time(now)
         lease = self.lease_of(resource, agent)
         if lease is None or lease["lease_id"] != lease_id:
-            return {"outcome": "withdrawn", "withdrawn": False}
+            return {"outcome": "ended", "ended": False}
         self.holders[resource].remove(lease)
         self.events.append(("released", resource, agent, now))
         self._make_offers(now)
-        return {"outcome": "withdrawn", "withdrawn": True}
+        return {"outcome": "ended", "ended": True}
 
     def withdraw(self, now, resource, agent) -> dict:
         self.pass_time(now)

@@ -9,8 +9,8 @@ from coordination.core.messages import (
     Acquire,
     Command,
     Deadlock,
+    Ended,
     Event,
-    GiveBack,
     Granted,
     Held,
     Kind,
@@ -18,6 +18,8 @@ from coordination.core.messages import (
     Outcome,
     Release,
     Released,
+    ReturnUndelivered,
+    Revoke,
     Withdraw,
     Withdrawn,
 )
@@ -94,10 +96,16 @@ class Scene:
         assert isinstance(outcome, Withdrawn)
         return outcome.withdrawn
 
-    def give_back(self, resource: str, lease_id: str, expires_at: int | None = None) -> bool:
-        outcome = self.do(GiveBack(resource, lease_id, expires_at))
-        assert isinstance(outcome, Withdrawn)
-        return outcome.withdrawn
+    def revoke(self, resource: str, lease_id: str) -> bool:
+        return self._ended(Revoke(resource, lease_id))
+
+    def return_undelivered(self, resource: str, lease_id: str, expires_at: int) -> bool:
+        return self._ended(ReturnUndelivered(resource, lease_id, expires_at))
+
+    def _ended(self, command: Command) -> bool:
+        outcome = self.do(command)
+        assert isinstance(outcome, Ended)
+        return outcome.ended
 
     # --- what is there ----------------------------------------------------------------------------
 

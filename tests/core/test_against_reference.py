@@ -8,7 +8,7 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordination.core.messages import Acquire, Command, Deadlock, GiveBack, Release, Withdraw
+from coordination.core.messages import Acquire, Command, Deadlock, Release, Revoke, Withdraw
 from coordination.core.model import Mode, Rules
 
 from .compare import SMALL, Trio
@@ -25,7 +25,7 @@ commands = st.one_of(
     st.builds(Acquire, resources, modes, agents, st.just(""), st.sampled_from([True, True, True, False])),
     st.builds(Release, resources, agents, st.none() | ids),
     st.builds(Withdraw, resources, agents),
-    st.builds(GiveBack, resources, ids),
+    st.builds(Revoke, resources, ids),
 )
 pauses = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3, 4, 9, 10, 13, 14, 30])
 rules = st.builds(
@@ -70,7 +70,7 @@ def random_command(dice: random.Random, number: int, sharing: float) -> Command:
             Acquire(resource, mode, agent, f"lse_{number}", dice.random() < 0.9),
             Release(resource, agent, dice.choice([None, None, lease_id])),
             Withdraw(resource, agent),
-            GiveBack(resource, lease_id),
+            Revoke(resource, lease_id),
         ],
         weights=[14, 3, 1, 1],
     )[0]
@@ -101,4 +101,6 @@ def test_long_random_walks() -> None:
         met += walk(seed, 1_000)
     print(dict(met))
     rare = {"Deadlock3", "Deadlock4"}
-    assert rare | {"Granted", "Held", "Deadlock2", "Released", "NotReleased", "Withdrawn"} <= set(met)
+    assert rare | {"Granted", "Held", "Deadlock2", "Released", "NotReleased", "Withdrawn", "Ended"} <= set(
+        met
+    )

@@ -141,7 +141,7 @@ def test_what_is_given_back_costs_and_earns_nothing() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
-    assert scene.at(3).give_back("x", "lse_1")
+    assert scene.at(3).revoke("x", "lse_1")
     assert (scene.holders("x"), scene.offered("x")) == ([], {"B": 3})
     assert scene.trust("A") == "50.0"
     assert scene.world.agents["A"].releases == 0
@@ -153,8 +153,8 @@ def test_a_lease_that_is_gone_cannot_be_given_back() -> None:
     scene.grant("A", "x")
     scene.release("A", "x")
     scene.grant("B", "x")
-    assert not scene.give_back("x", "lse_1")
-    assert not scene.give_back("y", "lse_1")
+    assert not scene.revoke("x", "lse_1")
+    assert not scene.revoke("y", "lse_1")
     assert scene.holders("x") == ["B"]
 
 
@@ -163,9 +163,9 @@ def test_a_lease_that_was_renewed_meanwhile_is_not_given_back() -> None:
     scene = Scene()
     untold = scene.grant("A", "x").lease
     scene.at(200).grant("A", "x")
-    assert not scene.at(210).give_back("x", untold.lease_id, untold.expires_at)
+    assert not scene.at(210).return_undelivered("x", untold.lease_id, untold.expires_at)
     assert scene.holders("x") == ["A"]
-    assert scene.give_back("x", untold.lease_id, 200 + TTL)
+    assert scene.return_undelivered("x", untold.lease_id, 200 + TTL)
     assert scene.holders("x") == []
 
 

@@ -218,7 +218,7 @@ def test_tokens_rise_through_release_expiry_upgrade_and_return() -> None:
     scene.release("A", "x")
     tokens.append(scene.at(10).grant("B", "x").lease.token)
     tokens.append(scene.at(10 + TTL).grant("C", "x").lease.token)
-    scene.give_back("x", "lse_4")
+    scene.revoke("x", "lse_4")
     tokens.append(scene.grant("A", "x").lease.token)
     assert tokens == [1, 2, 3, 4, 5]
     assert scene.grant("A", "other").lease.token == 1  # each resource counts for itself

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from intramedial.identity.auth import Door
-from intramedial.identity.threads import DatabaseThreads
-from intramedial.problems import Problem
+from intramedial.databases.threads import DatabaseThreads
+from intramedial.http.problems import Problem
+from intramedial.workspaces.authentication.callers import Authenticator
 from intramedial.workspaces.models import Trial, Workspace
 from tests.signing import Agent
 
@@ -47,9 +47,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def door(clock: Clock, settings) -> Iterator[Door]:
+def door(clock: Clock, settings) -> Iterator[Authenticator]:
     settings.BASE_URL = "http://127.0.0.1:8000"
-    opened = Door(clock)
+    opened = Authenticator(clock)
     yield opened
     opened.close()
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from intramedial.identity import bearer
-from intramedial.identity.principal import Principal
-from intramedial.problems import Problem
+from intramedial.http.principal import Principal
+from intramedial.http.problems import Problem
 from intramedial.workspaces import keys
+from intramedial.workspaces.authentication import bearer
 
 
 class Finder:

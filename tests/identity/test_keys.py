@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import OperationalError
 
-from intramedial.identity import bearer, threads
-from intramedial.identity.principal import Principal
-from intramedial.identity.requests import RequestParts
-from intramedial.problems import CHALLENGE, Problem
+from intramedial.databases import threads
+from intramedial.http.principal import Principal
+from intramedial.http.problems import CHALLENGE, Problem
+from intramedial.http.requests import RequestParts
 from intramedial.workspaces import keys, provision
+from intramedial.workspaces.authentication import bearer
 from intramedial.workspaces.models import ApiKey
 from tests.identity.conftest import START
 

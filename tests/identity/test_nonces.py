@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from intramedial.identity import nonces, signers
-from intramedial.identity.auth import Door
-from intramedial.problems import Problem
+from intramedial.http.problems import Problem
+from intramedial.workspaces.authentication import nonces, signers
+from intramedial.workspaces.authentication.callers import Authenticator
 from intramedial.workspaces.models import Nonce, RegisteredAgent
 from tests.identity.conftest import START, lease, refusal
 from tests.server import ServerProcess
@@ -42,7 +42,7 @@ def until(true: Callable[[], object], within_s: float = 30) -> None:
 def test_all_that_is_old_goes_without_a_request(clock, settings):
     """However much it is: ten thousand rows took a hundred seconds once."""
     nonces_of_long_ago(10_000)
-    door = Door(clock)
+    door = Authenticator(clock)
     door.start()
     try:
         until(lambda: left() == 0)

@@ -10,6 +10,7 @@ from http_message_signatures import ContentDigest, HTTPMessageVerifier, MappingK
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intramedial.http import origins
 from intramedial.identity import did, signatures
 from tests.signing import BASE_URL, Agent
 
@@ -192,7 +193,7 @@ def test_a_target_outside_rfc_3986_is_refused():
     ],
 )
 def test_the_origin_is_written_as_browsers_write_it(base_url, origin):
-    assert signatures.origin(base_url) == origin
+    assert origins.origin(base_url) == origin
 
 
 # --- time, nonce, key, algorithm, tag

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from django.db import OperationalError
 
-from intramedial.identity import signatures, signers
-from intramedial.identity.auth import Door
-from intramedial.identity.principal import Principal
-from intramedial.problems import Problem
+from intramedial.http.principal import Principal
+from intramedial.http.problems import Problem
+from intramedial.identity import signatures
 from intramedial.workspaces import provision
+from intramedial.workspaces.authentication import signers
+from intramedial.workspaces.authentication.callers import Authenticator
 from intramedial.workspaces.models import Nonce, RegisteredAgent
 from tests.identity.conftest import BODY, DAY_S, START, calls_used, lease, refusal
 from tests.signing import Agent
@@ -92,7 +93,7 @@ async def test_a_request_is_used_once(door, agent, trial, clock, db):
 
 
 async def test_of_many_copies_at_once_one_passes(door, agent, trial, clock, db):
-    doors, parts = [door, Door(clock)], lease(agent, clock)
+    doors, parts = [door, Authenticator(clock)], lease(agent, clock)
     try:
         answers = await asyncio.gather(
             *(doors[at % 2].authenticate(parts) for at in range(20)), return_exceptions=True

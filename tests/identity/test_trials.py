@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import http_sf
 
-from intramedial.identity import signers
-from intramedial.identity.auth import Door
-from intramedial.identity.principal import Principal, TrialState
-from intramedial.problems import Problem
+from intramedial.http.principal import Principal, TrialState
+from intramedial.http.problems import Problem
+from intramedial.workspaces.authentication import signers
+from intramedial.workspaces.authentication.callers import Authenticator
 from intramedial.workspaces.models import Trial, TrialAgent, Workspace
 from tests.identity.conftest import DAY_S, START, calls_used, lease, refusal
 from tests.signing import Agent
@@ -36,7 +36,7 @@ async def test_calls_are_counted_where_they_count(door, agent, trial, clock, db)
 
 
 async def test_of_200_parallel_calls_exactly_35_pass(door, agent, trial, clock, db):
-    doors = [door, Door(clock)]  # as two processes
+    doors = [door, Authenticator(clock)]  # as two processes
     requests = [lease(agent, clock) for _ in range(200)]
     try:
         answers = await asyncio.gather(

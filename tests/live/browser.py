@@ -13,10 +13,10 @@ from channels.testing import WebsocketCommunicator
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from coordination import authority
+from coordination.authority import process as authority
 from coordination.core.messages import Acquire, Command, Release
 from coordination.core.model import Mode
-from coordination.ids import new_lease_id
+from coordination.wire.ids import new_lease_id
 from intramedial.accounts.models import BetaPassword
 from intramedial.workspaces import tickets
 from intramedial.workspaces.models import Trial

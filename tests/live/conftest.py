@@ -11,10 +11,11 @@ import uvicorn
 from django.conf import settings
 from django.utils import timezone
 
-from coordination import authority, consumers, queries
-from coordination.live import consumer
+from coordination.authority import process as authority
+from coordination.live import base_consumer, consumers
 from coordination.live import hub as hubs
-from intramedial import sockets
+from coordination.read import current
+from intramedial.server import websocket
 from intramedial.workspaces import tickets
 from intramedial.workspaces.models import Membership, Trial, Workspace
 from tests.live.browser import logged_in, new_user
@@ -32,13 +33,13 @@ def leap() -> Iterator[asyncio.Runner]:
 async def door(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     """The authority, and what tells and hears its decisions; with less patience, so that tests need none."""
     monkeypatch.setattr(hubs, "RECHECK_S", 0.05)
-    monkeypatch.setattr(consumer, "RESYNC_EVERY_S", 0.1)
+    monkeypatch.setattr(base_consumer, "RESYNC_EVERY_S", 0.1)
     await asyncio.to_thread(authority.start)
     consumers.start()
     yield
     await asyncio.to_thread(authority.stop)
     await consumers.stop()
-    await asyncio.to_thread(queries.stop)
+    await asyncio.to_thread(current.stop)
     await asyncio.to_thread(tickets.threads.close)
 
 
@@ -74,14 +75,14 @@ async def trial(workspace: Workspace) -> Trial:
 @pytest.fixture
 async def served(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[uvicorn.Server]:
     """A server in this process, with less patience; `served.config.port` is where."""
-    monkeypatch.setattr(consumer, "READ_WITHIN_S", 1.0)
-    monkeypatch.setattr(consumer, "CLOSE_WITHIN_S", 0.1)
-    monkeypatch.setattr(sockets, "CUT_AFTER_S", 0.3)
+    monkeypatch.setattr(base_consumer, "READ_WITHIN_S", 1.0)
+    monkeypatch.setattr(base_consumer, "CLOSE_WITHIN_S", 0.1)
+    monkeypatch.setattr(websocket, "CUT_AFTER_S", 0.3)
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         "intramedial.asgi:application",
         port=listener.getsockname()[1],
-        ws="intramedial.sockets:SocketProtocol",
+        ws="intramedial.server.websocket:SocketProtocol",
         ws_max_size=settings.SOCKET_FRAME,
         lifespan="on",
         log_config=None,

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from coordination import authority, clock, consumers, queries
+from coordination.authority import process as authority
 from coordination.core.messages import Acquire, Command, Release, Withdraw
 from coordination.core.model import Mode
-from coordination.ids import new_lease_id
-from intramedial.identity import watching
+from coordination.live import consumers
+from coordination.read import current
+from coordination.storage import clock
+from coordination.wire.ids import new_lease_id
+from intramedial.accounts import watching
 from intramedial.workspaces.models import Workspace
 from tests.live.board import Board
 from tests.live.browser import PATIENCE_S, ask, bearer, opened
@@ -42,7 +45,7 @@ async def time(migrated_databases: None) -> AsyncIterator[Time]:
     yield time
     await asyncio.to_thread(authority.stop)
     await consumers.stop()
-    await asyncio.to_thread(queries.stop)
+    await asyncio.to_thread(current.stop)
     clock.install(None)
 
 
@@ -86,8 +89,8 @@ async def test_boards_show_what_is(time: Time, workspace: Workspace, api_key: st
             await authority.get().tick()
         if chance.random() < 0.1:
             await asyncio.sleep(chance.random() * 0.1)
-    picture = await queries.picture(name)
-    trust = {did: known["score"] for did, known in (await queries.snapshot(name))["trust"].items()}
+    picture = await current.picture(name)
+    trust = {did: known["score"] for did, known in (await current.snapshot(name))["trust"].items()}
 
     def trusted(board: Board) -> dict[str, Any]:
         return {did: board.trust.get(did, score) for did, score in trust.items()}

@@ -3,10 +3,10 @@
 import asyncio
 from typing import Any
 
-from coordination import wire
 from coordination.live.arrivals import Arrivals
-from intramedial.identity.watching import Visitor
-from intramedial.problems import Problem
+from coordination.wire import serialize
+from intramedial.accounts.watching import Visitor
+from intramedial.http.problems import Problem
 from tests.live.world import EPOCH_MS, WORKSPACE, LossyLayer, Process, World, event, started, stopped
 
 
@@ -110,7 +110,7 @@ def test_a_check_that_fails_once_ends_nobody(leap: asyncio.Runner) -> None:
 
 
 def at(ms: int) -> str:
-    return wire.instant(EPOCH_MS + ms)
+    return serialize.instant(EPOCH_MS + ms)
 
 
 def test_order_is_uncertain_only_where_it_matters() -> None:

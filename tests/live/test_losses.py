@@ -4,7 +4,7 @@ import asyncio
 
 import orjson
 
-from coordination.broadcast import GROUP
+from coordination.authority.publisher import GROUP
 from tests.live.world import WORKSPACE, LossyLayer, Process, World, event, started, stopped
 
 

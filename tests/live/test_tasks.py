@@ -2,7 +2,7 @@
 
 import asyncio
 
-from coordination.tasks import end
+from coordination.authority.tasks import end
 
 
 async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from coordination import queries
-from coordination.live import consumer
+from coordination.live import base_consumer
+from coordination.read import current
 from intramedial.workspaces.models import Trial, Workspace
 from tests.live.browser import (
     ALICE,
@@ -24,7 +24,7 @@ from tests.live.browser import (
     watching,
 )
 
-RESYNC_EVERY_S = consumer.RESYNC_EVERY_S
+RESYNC_EVERY_S = base_consumer.RESYNC_EVERY_S
 
 pytestmark = pytest.mark.usefixtures("door")
 
@@ -40,7 +40,7 @@ async def test_a_program_sees_what_is_decided(workspace: Workspace, at: str, api
         (held,) = snapshot["holders"]
         assert (held["resource"], held["holder"], held["fencingToken"]) == ("lock:before", ALICE, 1)
         assert "lse_" not in json.dumps(snapshot)
-        picture = await queries.picture(workspace.public_id)
+        picture = await current.picture(workspace.public_id)
         assert snapshot["holders"] == picture["holders"]
 
         granted = await acquire(workspace.public_id, "lock:a")
@@ -71,12 +71,12 @@ async def test_a_deadlock_is_told_and_so_is_its_end(workspace: Workspace, at: st
         while "deadlock" not in [told["event"] for told in message["events"]]:
             message = await next_events(client)
         (pair,) = message["deadlocks"]
-        assert pair == (await queries.picture(name))["deadlocks"][0]
+        assert pair == (await current.picture(name))["deadlocks"][0]
         assert (pair["agents"], pair["resources"]) == ([BOB, ALICE], ["lock:a", "lock:b"])
         await release(name, "lock:a", ALICE)
         while message.get("deadlocks") != []:
             message = await client.receive_json_from(timeout=PATIENCE_S)
-        assert (await queries.picture(name))["deadlocks"] == []
+        assert (await current.picture(name))["deadlocks"] == []
 
 
 async def test_a_member_sees_the_board(at: str, session: str) -> None:
@@ -108,7 +108,7 @@ async def test_resync_is_answered_once_a_second(
     at: str, api_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert RESYNC_EVERY_S == 1
-    monkeypatch.setattr(consumer, "RESYNC_EVERY_S", 0.4)
+    monkeypatch.setattr(base_consumer, "RESYNC_EVERY_S", 0.4)
     async with watching(at, bearer(api_key)) as client:
         began = asyncio.get_running_loop().time()
         for _ in range(5):
@@ -125,7 +125,7 @@ async def test_resyncs_that_are_due_at_once_are_answered(
     at: str, api_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by a client that has been there for longer than the pause between two of them."""
-    monkeypatch.setattr(consumer, "RESYNC_EVERY_S", 0)
+    monkeypatch.setattr(base_consumer, "RESYNC_EVERY_S", 0)
     async with watching(at, bearer(api_key)) as client:
         for _ in range(2):
             for _ in range(3):

@@ -8,7 +8,7 @@ import pytest
 from channels.exceptions import StopConsumer
 from django.conf import settings
 
-from coordination.live import consumer
+from coordination.live import base_consumer
 from coordination.live import hub as hubs
 from intramedial.workspaces.models import Trial, Workspace
 from tests.live.browser import (
@@ -82,8 +82,8 @@ async def test_a_huge_frame(at: str, api_key: str) -> None:
 async def test_a_client_that_does_not_read_is_dropped(
     workspace: Workspace, at: str, api_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer, "READ_WITHIN_S", 0.2)
-    monkeypatch.setattr(consumer, "CLOSE_WITHIN_S", 0.2)
+    monkeypatch.setattr(base_consumer, "READ_WITHIN_S", 0.2)
+    monkeypatch.setattr(base_consumer, "CLOSE_WITHIN_S", 0.2)
     stuck = asyncio.Event()
 
     async def receive() -> dict[str, Any]:

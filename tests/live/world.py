@@ -6,12 +6,12 @@ from typing import Any
 import orjson
 from channels.layers import InMemoryChannelLayer
 
-from coordination import wire
-from coordination.broadcast import Broadcaster
+from coordination.authority.publisher import Broadcaster
 from coordination.live.hub import Hub
 from coordination.live.room import Pace
 from coordination.live.socket import Socket
-from intramedial.identity.watching import Visitor
+from coordination.wire import serialize
+from intramedial.accounts.watching import Visitor
 
 WORKSPACE = "ws_test"
 EPOCH_MS = 1_700_000_000_000
@@ -19,7 +19,7 @@ EPOCH_MS = 1_700_000_000_000
 
 def now() -> str:
     """The made-up authority's clock, which is the loop's."""
-    return wire.instant(EPOCH_MS + round(asyncio.get_running_loop().time() * 1000))
+    return serialize.instant(EPOCH_MS + round(asyncio.get_running_loop().time() * 1000))
 
 
 def event(

@@ -7,7 +7,7 @@ import httpx
 import jwt
 import pytest
 
-from coordination.wire import instant
+from coordination.wire.serialize import instant
 from intramedial.receipts import signing
 from tests.mcp.client import NEW, OLD, text_of
 

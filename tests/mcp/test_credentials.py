@@ -10,7 +10,7 @@ from mcp import MCPError
 from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError
 from mcp.shared.auth import OAuthClientMetadata
 
-from coordination import authority
+from coordination.authority import process as authority
 from intramedial.workspaces import keys
 from intramedial.workspaces.models import ApiKey
 from tests.mcp.client import NEW, OLD, text_of

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from coordination.page import clients, reference
+from coordination.pages.module import clients, reference
 from tests.mcp.client import Agent, Wire
 
 PATHS = {"es": "/docs/mcp/", "en": "/en/docs/mcp/"}

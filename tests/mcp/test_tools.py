@@ -3,6 +3,7 @@
 import jsonschema
 import pytest
 
+from intramedial import __version__
 from tests.mcp.client import NEW, OLD
 
 NAMES = {
@@ -21,6 +22,7 @@ async def test_both_versions_of_the_protocol_are_spoken(connect, api_key, versio
     agent = await connect(api_key, version=version)
     assert agent.client.protocol_version == version
     assert agent.client.server_info.name == "intramedial"
+    assert agent.client.server_info.version == __version__
     assert "acquire a lease" in agent.client.instructions
     assert {tool.name for tool in (await agent.client.list_tools()).tools} == NAMES
 

@@ -2,8 +2,8 @@
 
 import json
 
-from coordination.mcp import entry
-from intramedial import access_log, logs, serving
+from coordination.mcp import transport
+from intramedial.http import access_log, logs, serving
 from tests.mcp.client import NEW
 
 A = "did:web:a.example"
@@ -196,4 +196,4 @@ async def test_a_call_is_one_log_line_without_its_key(wire, monkeypatch):
 
 
 def test_paths_are_served_with_and_without_their_slash():
-    assert entry.PATHS == {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": True}
+    assert transport.PATHS == {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": True}

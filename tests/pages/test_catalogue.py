@@ -10,10 +10,10 @@ from django.test import Client
 from django.utils.translation import override
 
 from coordination.core.messages import Reason
-from coordination.page import article, refusals
-from intramedial import problem_words
-from intramedial.problems import REASONS, Problem, problem_body
-from intramedial.schemas import Problem as ProblemShape
+from coordination.pages.module import article, refusals
+from intramedial.http.problems import REASONS, Problem, problem_body
+from intramedial.http.shapes import Problem as ProblemShape
+from intramedial.web import problem_words
 from tests.pages.conftest import localized, parsed, text_of
 
 ALL = [*(reason.value for reason in Reason), *REASONS]

@@ -12,7 +12,8 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 
 from coordination import mcp
-from intramedial import api, styles
+from intramedial import api
+from intramedial.web import styles
 from tests.pages.conftest import PATHS, fetched, localized
 
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"

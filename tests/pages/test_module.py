@@ -12,11 +12,12 @@ from django.test import Client
 from django.urls import Resolver404, resolve
 from django.utils.translation import override
 
-from coordination import mcp, schemas
-from coordination.consumers import websocket_urlpatterns
+from coordination import mcp
+from coordination.api import schemas
+from coordination.api.schemas import MAX_PAGE
 from coordination.core.names import MAX_NAME, READ_SAFE_CLASSES
-from coordination.page import article, fields, figures, promises, reference
-from coordination.schemas import MAX_PAGE
+from coordination.live.consumers import websocket_urlpatterns
+from coordination.pages.module import article, fields, figures, promises, reference
 from intramedial import api
 from tests.pages.conftest import fetched, localized, text_of
 

@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 from django.utils.translation import override
 
-from intramedial.amounts import days, duration, number, size
-from intramedial.markdown import to_markdown
-from intramedial.pretty_json import pretty
+from intramedial.web.amounts import days, duration, number, size
+from intramedial.web.markdown import to_markdown
+from intramedial.web.pretty_json import pretty
 
 N = "\N{NO-BREAK SPACE}"
 

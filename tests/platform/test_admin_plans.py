@@ -17,10 +17,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from coordination import history
 from coordination.models import TrustMoveRow
-from intramedial.admin_search import SHOWN, IndexedAdmin
-from intramedial.ledger import reading
+from coordination.read import history
+from intramedial.ledger import entries
+from intramedial.web.admin_search import SHOWN, IndexedAdmin
 from tests.people import client_of, person
 
 ALIASES = ("leases", "ledger", "default")
@@ -144,10 +144,10 @@ def test_what_records_read() -> None:
         history.pending("ws_x")
         history.pending_one("ws_x", "rcp_x")
         history.counts("ws_x")
-        reading.page("ws_x", None, 50)
-        reading.page("ws_x", 9, 50, lambda claims: True)
-        reading.one("ws_x", "rcp_x")
-        reading.instants("ws_x")
+        entries.page("ws_x", None, 50)
+        entries.page("ws_x", 9, 50, lambda claims: True)
+        entries.one("ws_x", "rcp_x")
+        entries.instants("ws_x")
     assert faults(said) == []
 
 

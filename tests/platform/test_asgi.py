@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from channels.testing import WebsocketCommunicator
 
-from coordination import authority
+from coordination.authority import process as authority
 from intramedial import asgi
 
 
@@ -58,6 +58,6 @@ async def test_the_short_path_gets_what_is_its(monkeypatch, path):
     async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
         went.append(scope["path"])
 
-    monkeypatch.setattr(asgi.lean, "application", application)
+    monkeypatch.setattr(asgi.api, "application", application)
     await asgi.application({"type": "http", "path": path}, None, None)
     assert went == [path]

@@ -12,7 +12,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import UnreadablePostError
 from uvicorn.protocols.utils import ClientDisconnected
 
-from intramedial.client_faults import LONGEST, REST_S, ClientFaults
+from intramedial.server.client_faults import LONGEST, REST_S, ClientFaults
 
 TRACEBACK = "Traceback"
 
@@ -79,8 +79,12 @@ def test_a_client_that_went_away_is_no_error(name, error):
 @pytest.mark.parametrize(
     "made",
     [
-        record("intramedial.serving", "a call failed in an unforeseen way", error=ConnectionResetError()),
-        record("coordination.outbox", "the ledger does not take receipts now", error=BrokenPipeError()),
+        record(
+            "intramedial.http.serving", "a call failed in an unforeseen way", error=ConnectionResetError()
+        ),
+        record(
+            "coordination.authority.outbox", "the ledger does not take receipts now", error=BrokenPipeError()
+        ),
         record("uvicorn.error", "Exception in ASGI application\n", error=ValueError("a bug")),
         record("uvicorn.error", "x", error=ExceptionGroup("", [ConnectionResetError(), ValueError("a bug")])),
         record("django.request", "Internal Server Error: /", error=KeyError("a bug"), status_code=500),
@@ -104,7 +108,9 @@ def test_a_line_of_our_own_that_names_its_kind_is_limited_and_written_as_it_is()
 
     assert [refused(431) for _ in range(1000)] == ["refused_431", *[None] * 999]
     assert refused(413) == "refused_413"
-    bug = record("intramedial.bounded", "parsing", error=ValueError("a bug"), kind="parsing failed")
+    bug = record(
+        "intramedial.server.bounded_parser", "parsing", error=ValueError("a bug"), kind="parsing failed"
+    )
     assert faults.filter(bug)
     assert bug.exc_info
     assert (bug.levelname, bug.leftOut) == ("ERROR", 0)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from intramedial import disk
+from intramedial.databases import disk
 from tests.server import ServerProcess
 from tests.signing import Agent
 

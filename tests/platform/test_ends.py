@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from coordination.engines.postgres import lock_number
+from coordination.storage.engines.postgres.engine import lock_number
 from tests.server import ROOT, ServerProcess
 from tests.services import Postgres, free_port
 from tests.store.kill9 import Caller

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from coordination.engines.postgres import lock_number
+from coordination.storage.engines.postgres.engine import lock_number
 from tests.server import ServerProcess
 from tests.services import Postgres
 from tests.store.kill9 import Caller

@@ -125,7 +125,7 @@ async def test_the_authority_reads_and_writes_the_same_under_hostile_settings(
 
 @pytest.fixture
 def real_time_() -> Any:
-    from coordination import clock
+    from coordination.storage import clock
 
     before = clock.installed()
     clock.install(None)

@@ -6,11 +6,12 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from intramedial import disk, purging
-from intramedial.accounts import access, tries
+from intramedial.accounts import access_requests, throttle
 from intramedial.accounts.models import AccessRequest, Try
+from intramedial.databases import disk
 from intramedial.ledger import checks, log
 from intramedial.ledger.models import Entry
+from intramedial.legal import purging
 from intramedial.receipts import receipt
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Membership, Trial, Workspace
@@ -120,11 +121,11 @@ def test_steps_of_dropping_contents(monkeypatch):
 def test_tries_that_count_no_more_go_with_new_ones():
     long_ago = timezone.now() - timedelta(hours=2)
     Try.objects.bulk_create(Try(of=f"old:{number}", at=long_ago) for number in range(50))
-    old = Try.objects.filter(at__lte=timezone.now() - tries.HOUR)
+    old = Try.objects.filter(at__lte=timezone.now() - throttle.HOUR)
     before = old.count()
     for number in range(10):
-        assert tries.spend(f"new:{number}", 1) is None
-    assert old.count() == max(0, before - 10 * tries.SWEPT)
+        assert throttle.spend(f"new:{number}", 1) is None
+    assert old.count() == max(0, before - 10 * throttle.SWEPT)
 
 
 @pytest.fixture
@@ -136,7 +137,7 @@ def asked(client, settings):
 
 
 def test_only_so_many_requests_for_access_are_kept(asked, monkeypatch, caplog):
-    monkeypatch.setattr(access, "MOST", AccessRequest.objects.count() + 2)
+    monkeypatch.setattr(access_requests, "MOST", AccessRequest.objects.count() + 2)
     assert [asked().status_code for _ in range(4)] == [302, 302, 503, 503]
     said = [record.message for record in caplog.records if record.levelname == "ERROR"]
     assert len([words for words in said if "no more are taken" in words]) == 1

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from intramedial.bounded import HEAD_FIELDS
+from intramedial.server.bounded_parser import HEAD_FIELDS
 from tests.platform.listening import LEASE, Client, serving
 from tests.server import ServerProcess
 from tests.signing import Agent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from intramedial.listener import PAGES_AT_ONCE
+from intramedial.server.listener import PAGES_AT_ONCE
 from tests.platform.listening import LEASE, Client, ask, get, leased, post, refused, serving, small_window
 from tests.server import ServerProcess
 

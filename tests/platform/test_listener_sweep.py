@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from intramedial import listener as listening
-from intramedial.listener import (
+from intramedial.server import listener as listening
+from intramedial.server.listener import (
     HANDSHAKE_BURST,
     HANDSHAKES_PER_S,
     LINGERING,
@@ -16,7 +16,7 @@ from intramedial.listener import (
     Listener,
     PageTurns,
 )
-from intramedial.parsers import networks
+from intramedial.settings_parsers import networks
 
 NEVER = 1 << 60
 

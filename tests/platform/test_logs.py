@@ -6,7 +6,7 @@ import logging
 import pytest
 from django.test import Client
 
-from intramedial import logs
+from intramedial.http import logs
 from intramedial.workspaces import keys
 
 

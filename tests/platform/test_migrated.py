@@ -9,7 +9,8 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-from intramedial import databases, migrated
+from intramedial import databases
+from intramedial.databases import migrated
 from intramedial.management.commands import serve
 
 

@@ -11,9 +11,10 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from intramedial.calls import JSON, Reply
-from intramedial.one_write import HELD, WHOLE, OneWrite, Protocol
-from intramedial.serving import serve
+from intramedial.http.calls import JSON, Reply
+from intramedial.http.extensions import WHOLE
+from intramedial.http.serving import serve
+from intramedial.server.protocol import HELD, OneWrite, Protocol
 from tests.server import ServerProcess
 
 HEARD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"

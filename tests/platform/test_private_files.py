@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from intramedial import private_files
+from intramedial.process import private_files
 from tests.server import manage
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from coordination.engines.postgres import lock_number
+from coordination.storage.engines.postgres.engine import lock_number
 from tests.server import ServerProcess
 
 SHOWN_S = 2.0

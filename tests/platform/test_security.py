@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from intramedial.security import content_security_policy, headers
+from intramedial.http.security import content_security_policy, headers
 
 
 def policy(response):

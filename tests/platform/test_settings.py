@@ -9,7 +9,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from intramedial import databases, parsers
+from intramedial import databases
+from intramedial import settings_parsers as parsers
 from intramedial.settings import base_url, read, secret_key
 from intramedial.settings_table import TABLE, BadSetting
 from tests.server import ROOT

@@ -6,7 +6,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from intramedial.sockets import BROKEN, SocketProtocol
+from intramedial.server.websocket import BROKEN, SocketProtocol
 
 HANDSHAKE = (
     b"GET /ws/prueba/ HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -21,7 +21,7 @@ from tests.server import ROOT
 DEADLINE_S = 30.0
 DRIVER = """
 import json, logging, socket, sys
-from intramedial import supervisor
+from intramedial.process import supervisor
 directory, constants = sys.argv[1], json.loads(sys.argv[2])
 for name, value in constants.items():
     setattr(supervisor, name, value)
@@ -35,7 +35,7 @@ sys.exit(supervisor.Supervisor(command, 2, listener, announce).run())
 """
 WORKER = """
 import os, pathlib, signal, socket, sys, time
-from intramedial.supervisor import Line
+from intramedial.process.supervisor import Line
 directory, line = pathlib.Path(sys.argv[1]), Line(sys.argv[2].removeprefix("--worker="))
 line.follow()
 (directory / f"pid-{os.getpid()}").touch()

@@ -9,8 +9,8 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.test import Client
 
-from coordination import authority
-from coordination.authority import Ask
+from coordination.authority import process as authority
+from coordination.authority.process import Ask
 from coordination.core.messages import Acquire, Command, Outcome, Release
 from coordination.core.model import Mode
 from tests.api.conftest import Clock, running_authority, time_

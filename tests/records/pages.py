@@ -7,8 +7,8 @@ import orjson
 from django.urls import reverse
 from django.utils.translation import override
 
-from coordination.ids import new_receipt_id
 from coordination.models import OutboxRow
+from coordination.wire.ids import new_receipt_id
 from intramedial.ledger import log
 from intramedial.receipts import receipt as receipts
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from coordination.force import held
+from coordination.api.revoke import held
 from coordination.models import AgentRow, LeaseRow
 from intramedial.accounts import beta
 from intramedial.accounts.models import AccessRequest
@@ -53,7 +53,7 @@ def test_a_lease_is_ended_by_force(administrator: Client, conduct: Conduct):
     assert held(conduct.workspace, "lock:a", ANA) is None
     assert AgentRow.objects.get(workspace=conduct.workspace, did=ANA).score == 500
     entry = Entry.objects.get(workspace=conduct.workspace)
-    assert (entry.action, entry.detail["reason"]) == ("lease.forced", "se colgó")
+    assert (entry.action, entry.detail["reason"]) == ("lease.revoked", "se colgó")
     again = end(administrator, query, token=token, name="lock:a", reason="se colgó")
     assert "ya había terminado" in again.content.decode()
 

@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from coordination import history
+from coordination.read import history
 from tests.records.conftest import Conduct
 from tests.records.pages import ANA, BEA, body, path, settled
 

@@ -3,8 +3,8 @@
 import pytest
 from django.db import Error
 
-from coordination import history
-from coordination.authority import StorageFault
+from coordination.authority.process import StorageFault
+from coordination.read import history
 from intramedial.workspaces import provision
 from tests.people import client_of, member
 from tests.records.conftest import Conduct
@@ -89,10 +89,10 @@ def away(monkeypatch):
         raise StorageFault("planted")
 
     for row in ("AgentRow", "OutboxRow", "TenantRow", "TrustMoveRow"):
-        monkeypatch.setattr(f"coordination.history.{row}.objects", Away())
-    monkeypatch.setattr("intramedial.ledger.reading.Entry.objects", Away())
+        monkeypatch.setattr(f"coordination.read.history.{row}.objects", Away())
+    monkeypatch.setattr("intramedial.ledger.entries.Entry.objects", Away())
     for read in ("agent", "agents", "lease"):
-        monkeypatch.setattr(f"coordination.queries.{read}", gone)
+        monkeypatch.setattr(f"coordination.read.current.{read}", gone)
 
 
 @pytest.mark.parametrize("name", [*PAGES, "agent", "receipt", "receipt_json"])

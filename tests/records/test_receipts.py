@@ -4,9 +4,9 @@ import re
 
 import orjson
 
-from coordination import history
 from coordination.models import LeaseRow, OutboxRow
-from intramedial.ledger import reading
+from coordination.read import history
+from intramedial.ledger import entries
 from intramedial.ledger.models import Entry
 from intramedial.receipts import receipt as receipts
 from intramedial.receipts.checking import read_receipt
@@ -80,7 +80,7 @@ def test_receipts_are_found_by_what_they_say(workspace, browse):
 
 
 def test_a_search_looks_at_so_many_and_goes_on(workspace, browse, monkeypatch):
-    monkeypatch.setattr(reading, "WINDOW", 10)
+    monkeypatch.setattr(entries, "WINDOW", 10)
     [first] = entered(workspace.public_id, 1, BEA)
     entered(workspace.public_id, 25, ANA)
     client, address, pages = browse(), f"{path('receipts', workspace)}?agente={BEA}", 0

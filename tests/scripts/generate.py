@@ -33,7 +33,7 @@ PAUSES_MS = (
     35_000,
     80_000,
 )
-VERBS = (*["acquire"] * 14, *["release"] * 5, "withdraw", "giveback")
+VERBS = (*["acquire"] * 14, *["release"] * 5, "withdraw", "revoke")
 
 
 def instants(seed: int) -> list[int]:
@@ -68,7 +68,7 @@ def _step(
     earlier = dice.randint(max(0, len(before) - 12), len(before))
     if verb != "acquire" and earlier and dice.random() < 0.7:  # most often of what was asked for before
         agent, resource = before[earlier - 1].agent, before[earlier - 1].resource
-    gives_id = verb == "giveback" or (verb == "release" and dice.random() < 0.4)
+    gives_id = verb == "revoke" or (verb == "release" and dice.random() < 0.4)
     return Step(
         at_ms,
         agent,

@@ -187,8 +187,8 @@ TEXTS = {
     "given back without a trace in trust": """
         0      A acquire lock:a                     -> granted
         +0     B acquire lock:a                     -> lease_held
-        +0     A giveback lock:a id=1               -> withdrawn
-        +0     A giveback lock:a id=1               -> nothing
+        +0     A revoke lock:a id=1                 -> ended
+        +0     A revoke lock:a id=1                 -> nothing
         5      B acquire lock:a                     -> granted token=2
         +0     A acquire lock:c                     -> granted
         +0     A release lock:c                     -> released trust=50.5

@@ -7,7 +7,7 @@ agent, the verb, the resource, and what else the verb takes. Empty lines and `# 
     +0     B acquire lock:a nowait    # not admitted to the queue when refused
     5000   A release lock:a           # no lease id; `id=1` gives the id of the lease granted in step 1
     +0     B withdraw lock:a
-    +0     A giveback lock:a id=1     # what the authority does with a lease that it could not answer
+    +0     A revoke lock:a id=1       # its lease is ended, with nobody's trust moved
     +0     B acquire lock:a -> lease_held position=1 holder=A     # what must come of it; see `unmet`
 
 Steps count from 1. A lease granted in step n has the id `lse_n`: the same script, the same ids everywhere.
@@ -23,13 +23,13 @@ from itertools import groupby, pairwise
 from typing import Any, Protocol
 
 from coordination.core.decide import decide
-from coordination.core.messages import Acquire, Command, GiveBack, Outcome, Release, Withdraw
+from coordination.core.messages import Acquire, Command, Outcome, Release, Revoke, Withdraw
 from coordination.core.model import Mode, Resource, Rules
 from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
 from coordination.core.world import World
 
-VERBS = ("acquire", "release", "withdraw", "giveback")
+VERBS = ("acquire", "release", "withdraw", "revoke")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class Step:
                 return Release(self.resource, self.agent, given)
             case "withdraw":
                 return Withdraw(self.resource, self.agent)
-            case "giveback" if given is not None:
-                return GiveBack(self.resource, given)
+            case "revoke" if given is not None:
+                return Revoke(self.resource, given)
         raise ValueError(f"no such step: {self.line()}")
 
 
@@ -182,8 +182,10 @@ def _is_met(word: str, known: dict[str, Any]) -> bool:
     match key:
         case "granted" | "renewed":
             return known["is"] == "Granted" and known["renewed"] == (key == "renewed")
-        case "withdrawn" | "nothing":
-            return known["is"] == "Withdrawn" and known["withdrawn"] == (key == "withdrawn")
+        case "withdrawn" | "ended":
+            return known["is"] == key.capitalize() and bool(known[key])
+        case "nothing":
+            return known["is"] in ("Withdrawn", "Ended") and not known.get("withdrawn", known.get("ended"))
         case "lease_held" | "deadlock" | "stale_lease" | "not_held":
             return bool(known.get("reason") == key)
         case "released":

@@ -67,5 +67,6 @@ def test_the_generated_scripts_meet_every_kind_of_outcome() -> None:
         "stale_lease",
         "not_held",
         "Withdrawn",
+        "Ended",
     }
     assert all(count >= 10 for count in met.values())

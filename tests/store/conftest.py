@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from coordination import clock
+from coordination.storage import clock
 from intramedial import databases
 from tests.server import ServerProcess
 from tests.services import Postgres

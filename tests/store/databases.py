@@ -11,7 +11,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from django.db.utils import ConnectionHandler
 
-from intramedial import databases, parsers
+from intramedial import databases
+from intramedial import settings_parsers as parsers
 from tests.services import Postgres
 
 

@@ -13,14 +13,14 @@ from typing import Any, Protocol
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from coordination.asks import Answer, Ask, Unavailable
+from coordination.authority.replies import Answer, Ask, Unavailable
+from coordination.authority.thread import Authority
 from coordination.core.messages import Acquire, Command, Release
 from coordination.core.model import Mode, Rules
-from coordination.door import Authority
-from coordination.engines import Engine
-from coordination.engines.postgres import PostgresEngine
-from coordination.engines.sqlite import SqliteEngine
-from coordination.store import Store
+from coordination.storage.engines.base import Engine
+from coordination.storage.engines.postgres.engine import PostgresEngine
+from coordination.storage.engines.sqlite.engine import SqliteEngine
+from coordination.storage.store import Store
 
 DIGEST = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
 START = 1_700_000_000_000
@@ -195,7 +195,7 @@ class Faulty:
     def _stage(self, stage: str) -> None:
         self.seen.append(stage)
         if self.failing == stage:
-            from coordination.engines import InDoubt, StorageFault
+            from coordination.storage.engines.base import InDoubt, StorageFault
 
             raise (InDoubt if stage in ("commit", "answer") else StorageFault)(f"planted in {stage}")
 

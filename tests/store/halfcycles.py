@@ -29,8 +29,8 @@ def work(url: str, number: int, together: Barrier, pipe: Connection) -> None:
     from coordination.core.decide import decide
     from coordination.core.messages import Acquire, Granted, Release
     from coordination.core.model import Mode, Rules
-    from coordination.engines.postgres import PostgresEngine
-    from coordination.store import Needs, Store
+    from coordination.storage.engines.postgres.engine import PostgresEngine
+    from coordination.storage.store import Needs, Store
 
     engine = PostgresEngine(conninfo_to_dict(url))
     store = Store(engine, Rules(), f"process-{number}", outage_after_ms=None, remember=True)

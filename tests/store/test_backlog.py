@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from coordination.backlog import ROW, Backlog
 from coordination.core.messages import Granted, Released
+from coordination.storage.backlog import ROW, Backlog
 from tests.server import ServerProcess
 from tests.store.doors import Database, Door
 from tests.store.kill9 import Caller

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coordination.asks import Unavailable
+from coordination.authority.replies import Unavailable
 from coordination.core.messages import Granted, Held, Released
 from tests.store.doors import Database, Door, Faulty, Time, until
 
@@ -95,7 +95,7 @@ async def test_stop_answers_what_has_arrived_and_nothing_after(door: Door) -> No
         tasks = [asyncio.ensure_future(door.acquire(f"did:{n}", f"lock:{n}")) for n in range(600)]
         await asyncio.sleep(0)
         stopping = asyncio.ensure_future(asyncio.to_thread(door.stop))
-        await until(lambda: door.authority._inbox.closed)
+        await until(lambda: door.authority._queue.closed)
         with pytest.raises(Unavailable):
             await door.acquire("did:late")
     assert [type(await task) for task in tasks] == [Granted] * 600
@@ -124,8 +124,8 @@ async def test_stop_gives_back_what_the_last_callers_were_not_told(door: Door, d
 async def test_stop_does_not_wait_for_a_storage_that_hangs(
     door: Door, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coordination.door.STOP_S", 0.1)
-    monkeypatch.setattr("coordination.door.BATCH", 2)
+    monkeypatch.setattr("coordination.authority.thread.STOP_S", 0.1)
+    monkeypatch.setattr("coordination.authority.thread.BATCH", 2)
     hanging, go_on = threading.Event(), threading.Event()
     monkeypatch.setattr(faulty.engine, "rollback", lambda: (hanging.set(), go_on.wait(10)))
     faulty.failing = "write"
@@ -141,8 +141,8 @@ async def test_stop_does_not_wait_for_a_storage_that_hangs(
 async def test_no_more_wait_than_may(
     database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coordination.door.PENDING_LIMIT", 8)
-    monkeypatch.setattr("coordination.door.PENDING_SHARE", 5)
+    monkeypatch.setattr("coordination.authority.thread.PENDING_LIMIT", 8)
+    monkeypatch.setattr("coordination.authority.thread.PENDING_SHARE", 5)
     door = Door(database.engine())
     busy = [door.acquire(f"did:{n}", f"lock:{n}") for n in range(7)]
     quiet = [door.acquire(f"did:{n}", f"lock:{n}", workspace="ws_2") for n in range(5)]

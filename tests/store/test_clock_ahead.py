@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from coordination import authority, clock
-from coordination.ahead import ClockWatch, in_words
+from coordination.authority import process as authority
+from coordination.authority.clock_watch import ClockWatch, in_words
+from coordination.storage import clock
 from tests.server import ServerProcess
 from tests.store.restores import ready, warned
 
@@ -23,7 +24,11 @@ def test_the_log_says_once_that_the_clock_is_ahead_and_once_that_it_is_not(
     watch = ClockWatch(iter(times).__next__)
     for _ in times:
         watch.look()
-    said = [record.getMessage() for record in caplog.records if record.name == "coordination.ahead"]
+    said = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "coordination.authority.clock_watch"
+    ]
     assert [("is 60 min ahead" in one, "no longer ahead" in one, "is 6 s ahead" in one) for one in said] == [
         (True, False, False),
         (False, True, False),

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from coordination import clock
 from coordination.core.messages import Granted, Held
-from coordination.engines import StorageFault
-from coordination.engines.sqlite import SqliteEngine
+from coordination.storage import clock
+from coordination.storage.engines.base import StorageFault
+from coordination.storage.engines.sqlite.engine import SqliteEngine
 from tests.store.doors import START, Door, PostgresDatabase, SqliteDatabase, Time
 
 OUTAGE_MS = 5_000
@@ -21,8 +21,8 @@ HOUR_MS = 3_600_000
 def wall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
     """The wall clock, set as the test says, while the steady one goes on by itself (here: not at all)."""
     wall = Time()
-    monkeypatch.setattr("coordination.clock.time.time_ns", lambda: wall.now * 1_000_000)
-    monkeypatch.setattr("coordination.clock.steady_ms", lambda: 777)
+    monkeypatch.setattr("coordination.storage.clock.time.time_ns", lambda: wall.now * 1_000_000)
+    monkeypatch.setattr("coordination.storage.clock.steady_ms", lambda: 777)
     return wall
 
 

@@ -10,10 +10,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from coordination.asks import Unavailable
+from coordination.authority.replies import Unavailable
 from coordination.core.messages import Granted
-from coordination.engines import StorageFault
-from coordination.engines.postgres import PostgresEngine
+from coordination.storage.engines.base import StorageFault
+from coordination.storage.engines.postgres.engine import PostgresEngine
 from intramedial.postgresql import sessions
 from tests.services import Postgres
 from tests.store.doors import Door, PostgresDatabase
@@ -85,7 +85,7 @@ async def test_a_commit_whose_answer_was_lost_is_known_by_asking_again(
 async def test_a_silent_connection_becomes_an_error(
     door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    monkeypatch.setattr("coordination.engines.postgres_session.SILENT_S", 0.3)
+    monkeypatch.setattr("coordination.storage.engines.postgres.session.SILENT_S", 0.3)
     breaks(monkeypatch, engine, proxy, stage, HANG)
     began = monotonic()
     [heard] = await door.together(door.acquire("did:a"))
@@ -98,7 +98,7 @@ async def test_a_server_process_that_stands_still_becomes_an_error(
     door: Door, engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It keeps no time limit of its own, and its system goes on acknowledging what is sent."""
-    monkeypatch.setattr("coordination.engines.postgres_session.SILENT_S", 0.3)
+    monkeypatch.setattr("coordination.storage.engines.postgres.session.SILENT_S", 0.3)
     [[backend]] = await door.run_with(lambda store: store.engine._all("SELECT pg_backend_pid()"))
     os.kill(backend, signal.SIGSTOP)
     try:

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from coordination.asks import Ask, Pending
-from coordination.batch import Batch
+from coordination.authority.batch import Batch
+from coordination.authority.replies import Ask, Pending
 from coordination.core.messages import Command, Event
 from coordination.core.model import Rules
-from coordination.engines import Engine
-from coordination.store import Store
+from coordination.storage.engines.base import Engine
+from coordination.storage.store import Store
 from tests.scripts.generate import CHORUS, generate
 from tests.scripts.handwritten import SCRIPTS
 from tests.scripts.language import BareCore, Result, Script, batches, picture, plain

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-import coordination.transaction
-from coordination.asks import Unavailable
+import coordination.storage.transaction
+from coordination.authority.replies import Unavailable
 from coordination.core.messages import Acquire, Granted, Held, Released
 from coordination.core.model import Mode
 from coordination.core.world import World
-from coordination.engines import StorageFault
-from coordination.store import Store
+from coordination.storage.engines.base import StorageFault
+from coordination.storage.store import Store
 from tests.store.doors import Database, Door, Faulty, SqliteDatabase, Time, until
 
 STAGES = ["begin", "load", "write", "commit", "answer"]
@@ -135,8 +135,8 @@ async def test_failures_that_repeat_leave_nothing_behind(
 async def test_one_slow_failure_is_all_that_a_caller_waits_for(
     door: Door, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coordination.door.SLOW_FAULT_MS", 0)
-    monkeypatch.setattr("coordination.door.BATCH", 2)
+    monkeypatch.setattr("coordination.authority.thread.SLOW_FAULT_MS", 0)
+    monkeypatch.setattr("coordination.authority.thread.BATCH", 2)
     faulty.failing = "begin"
     heard = await door.together(*(door.acquire(f"did:{n}", f"lock:{n}") for n in range(20)))
     assert [type(one) for one in heard] == [Unavailable] * 20
@@ -210,10 +210,10 @@ async def test_a_workspace_that_cannot_be_settled_holds_up_no_other(
             raise RuntimeError("planted")
         real(world, now, names)
 
-    real = coordination.transaction.settle
+    real = coordination.storage.transaction.settle
     for workspace in ("ws_1", "ws_2", "ws_bad", "ws_3"):
         await door.acquire("did:a", "lock:poison" if workspace == "ws_bad" else "lock:a", workspace=workspace)
-    monkeypatch.setattr("coordination.transaction.settle", settle)
+    monkeypatch.setattr("coordination.storage.transaction.settle", settle)
     time_.passes(30_000)
     heard = await door.together(
         *(door.acquire("did:b", workspace=workspace) for workspace in ("ws_1", "ws_bad", "ws_3"))

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from coordination.asks import Ask, Pending, granted
-from coordination.batch import Batch
+from coordination.authority.batch import Batch
+from coordination.authority.replies import Ask, Pending, granted
 from coordination.core.messages import Acquire, Command, Granted
 from coordination.core.model import Mode, Rules
-from coordination.store import Store
+from coordination.storage.store import Store
 
 from .doors import START, Database
 

@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from coordination import authority, clock, housekeeping
+from coordination.authority import maintenance
+from coordination.authority import process as authority
+from coordination.authority.maintenance import Housekeeper, keep_house
 from coordination.core.messages import Granted, Held
 from coordination.core.model import Rules
-from coordination.housekeeping import Housekeeper, keep_house
-from coordination.store import Store
+from coordination.storage import clock
+from coordination.storage.store import Store
 from tests.store.doors import START, Database, Door, PostgresDatabase, Time
 
 DAY_MS = 86_400_000
@@ -96,7 +98,7 @@ async def test_another_process_goes_on_above_the_floor(
 async def test_house_is_kept_in_small_steps(
     door: Door, database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(housekeeping, "AT_ONCE", 10)
+    monkeypatch.setattr(maintenance, "AT_ONCE", 10)
     await door.together(*(door.acquire("did:a", f"lock:{n}", workspace=f"ws_{n % 3}") for n in range(75)))
     await door.together(*(door.release("did:a", f"lock:{n}", workspace=f"ws_{n % 3}") for n in range(75)))
     time_.passes(31 * DAY_MS)
@@ -115,7 +117,7 @@ async def test_house_is_kept_in_small_steps(
 async def test_history_is_forgotten_after_a_quarter(
     door: Door, database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(housekeeping, "AT_ONCE", 10)
+    monkeypatch.setattr(maintenance, "AT_ONCE", 10)
     await use(door, *["lock:a"] * 25)
     database.rows(f"INSERT INTO lease_outage (since, until) VALUES ({START - 9}, {START - 8})")
     time_.passes(89 * DAY_MS)

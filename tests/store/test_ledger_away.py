@@ -12,7 +12,7 @@ import pytest
 from django.core.management.base import CommandError
 from django.db import OperationalError, connections
 
-from intramedial import migrated
+from intramedial.databases import migrated
 from intramedial.management.commands import serve
 from tests.server import ServerProcess
 from tests.services import Postgres

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from coordination.engines import InDoubt, StorageFault
-from coordination.engines.sqlite import SqliteEngine
-from coordination.restoring import Witnesses, recognise
+from coordination.authority.restoring import Witnesses, recognise
+from coordination.storage.engines.base import InDoubt, StorageFault
+from coordination.storage.engines.sqlite.engine import SqliteEngine
 from tests.server import ServerProcess, manage
 from tests.store.doors import SqliteDatabase, Time
 from tests.store.kill9 import Caller

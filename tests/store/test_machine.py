@@ -12,12 +12,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule, run_state_machine_as_test
 
-from coordination.alarm import first_due
-from coordination.asks import Ask, Pending
-from coordination.batch import Batch
+from coordination.authority.batch import Batch
+from coordination.authority.expiry import first_due
+from coordination.authority.replies import Ask, Pending
 from coordination.core.messages import Command, Outcome, Withdraw
-from coordination.engines import Engine
-from coordination.store import Needs, Store
+from coordination.storage.engines.base import Engine
+from coordination.storage.store import Needs, Store
 from tests.core.machine import LeaseMachine
 from tests.scripts.language import picture, plain
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from coordination.core.messages import Granted, Held, LimitReached
-from coordination.store import Store
+from coordination.storage.store import Store
 from tests.store.doors import START, Database, Door, PostgresDatabase, Time
 
 
@@ -52,7 +52,7 @@ async def test_the_limit_holds_when_everything_was_forgotten(door: Door) -> None
 async def test_what_is_remembered_is_counted_workspace_by_workspace(
     door: Door, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("coordination.store.REMEMBERED", 1_000)
+    monkeypatch.setattr("coordination.storage.store.REMEMBERED", 1_000)
     for number in range(400):
         await door.release("did:a", "lock:never", workspace=f"ws_{number}")
         await door.acquire("did:a", workspace=f"ws_{number}")
@@ -84,7 +84,7 @@ async def test_nothing_grows_with_commands_or_workspaces(
     database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond what may be remembered: objects alive after many more workspaces are no more."""
-    monkeypatch.setattr("coordination.store.REMEMBERED", 300)
+    monkeypatch.setattr("coordination.storage.store.REMEMBERED", 300)
     door = Door(database.engine())
 
     async def work(first: int) -> int:
@@ -101,7 +101,7 @@ async def test_nothing_grows_with_commands_or_workspaces(
     before = await work(0)
     assert await work(600) - before < 50
     inside = door.authority
-    kept = [inside._inbox._lanes, inside._inbox._waiting, inside._owed, inside._jobs, inside._drained]
+    kept = [inside._queue._lanes, inside._queue._waiting, inside._owed, inside._jobs, inside._drained]
     assert [len(one) for one in kept] == [0] * 5
     door.stop()
 

@@ -8,7 +8,8 @@ import pytest
 from django.db.migrations.loader import MigrationLoader
 from django.db.utils import ConnectionHandler
 
-from intramedial import databases, parsers
+from intramedial import databases
+from intramedial import settings_parsers as parsers
 
 MOVES = [  # workspace, agent, the lease that moved it
     ("ws_1", "did:a", "lse_1"),

@@ -12,11 +12,13 @@ from django.conf import settings
 from django.db import OperationalError, connections
 from django.db.models import Count, Max
 
-from coordination import authority, clock, outbox
+from coordination.authority import outbox
+from coordination.authority import process as authority
 from coordination.core.messages import Acquire, Granted, Release
 from coordination.core.model import Mode
-from coordination.ids import new_lease_id
-from intramedial.identity.threads import DatabaseThreads
+from coordination.storage import clock
+from coordination.wire.ids import new_lease_id
+from intramedial.databases.threads import DatabaseThreads
 from intramedial.ledger import log
 from intramedial.ledger.models import Entry
 from intramedial.receipts import receipt, signing

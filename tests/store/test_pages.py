@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from coordination.store import Store
+from coordination.storage.store import Store
 from tests.store.doors import Door, SqliteDatabase, Time
 
 MANY = 16

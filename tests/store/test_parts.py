@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from coordination.alarm import RESOURCES_AT_ONCE
-from coordination.batch import Batch
+from coordination.authority.batch import Batch
+from coordination.authority.expiry import RESOURCES_AT_ONCE
 from tests.store.doors import START, Database, Door, Time
 
 WORKSPACES = ("ws_0", "ws_1", "ws_2")

@@ -11,10 +11,11 @@ import psycopg
 
 from coordination.core.messages import Deadlock, Granted, Held, Released, Withdraw
 from coordination.core.model import Mode
-from coordination.engines import Engine, postgres_sql
-from coordination.engines.postgres import PostgresEngine
-from coordination.engines.postgres_session import PINNED
-from coordination.engines.sqlite import SqliteEngine
+from coordination.storage.engines.base import Engine
+from coordination.storage.engines.postgres import sql as postgres_sql
+from coordination.storage.engines.postgres.engine import PostgresEngine
+from coordination.storage.engines.postgres.session import PINNED
+from coordination.storage.engines.sqlite.engine import SqliteEngine
 from intramedial.postgresql import sessions
 from tests.store.conftest import TABLES
 from tests.store.doors import START, Database, Door, PostgresDatabase, SqliteDatabase, Time

@@ -14,9 +14,10 @@ from django.db.utils import ConnectionHandler
 from psycopg.conninfo import conninfo_to_dict
 
 from coordination.core.messages import Granted, Released
-from coordination.engines.postgres import PostgresEngine
-from coordination.engines.postgres_session import PINNED, Session
-from intramedial import databases, parsers
+from coordination.storage.engines.postgres.engine import PostgresEngine
+from coordination.storage.engines.postgres.session import PINNED, Session
+from intramedial import databases
+from intramedial import settings_parsers as parsers
 from tests.server import ROOT
 from tests.services import PgBouncer, Postgres
 from tests.store.doors import Door, PostgresDatabase

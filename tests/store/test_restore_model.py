@@ -10,14 +10,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from coordination import clock, restoring
+from coordination.authority import restoring
 from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Command, Granted, Outcome, Release
 from coordination.core.model import Mode, Rules
-from coordination.engines.mark import SLACK_NS, look
-from coordination.engines.sqlite import SqliteEngine
-from coordination.engines.sqlite_files import prepare
-from coordination.store import Needs, Store
+from coordination.storage import clock
+from coordination.storage.engines.mark import SLACK_NS, look
+from coordination.storage.engines.sqlite.engine import SqliteEngine
+from coordination.storage.engines.sqlite.files import prepare
+from coordination.storage.store import Needs, Store
 
 RESOURCES = [("ws_1", "lock:a"), ("ws_1", "lock:b"), ("ws_2", "lock:a")]
 PARTS = ("leases.sqlite3", "leases.sqlite3-wal", "leases.mark")

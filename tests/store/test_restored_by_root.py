@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from coordination.engines import StorageFault
-from coordination.engines.mark import MarkFile
-from coordination.engines.sqlite_session import FileLock, connect
+from coordination.storage.engines.base import StorageFault
+from coordination.storage.engines.mark import MarkFile
+from coordination.storage.engines.sqlite.session import FileLock, connect
 from tests.server import manage
 
 OTHER = pwd.getpwnam("nobody")

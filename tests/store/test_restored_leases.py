@@ -3,13 +3,13 @@
 import shutil
 from pathlib import Path
 
-from coordination import clock
+from coordination.authority.restoring import Witnesses, floor_above, recognise
 from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Granted
 from coordination.core.model import Mode, Rules
-from coordination.engines.sqlite import SqliteEngine
-from coordination.restoring import Witnesses, floor_above, recognise
-from coordination.store import Needs, Store
+from coordination.storage import clock
+from coordination.storage.engines.sqlite.engine import SqliteEngine
+from coordination.storage.store import Needs, Store
 from tests.store.doors import SqliteDatabase
 
 

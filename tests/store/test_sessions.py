@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from coordination.engines.postgres_session import Session
+from coordination.storage.engines.postgres.session import Session
 from tests.store.doors import PostgresDatabase
 
 

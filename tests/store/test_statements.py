@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from coordination.alarm import RESOURCES_BESIDE
+from coordination.authority.expiry import RESOURCES_BESIDE
 from coordination.core.messages import Withdraw
 from coordination.core.model import Mode
-from coordination.engines.postgres import PostgresEngine
+from coordination.storage.engines.postgres.engine import PostgresEngine
 from tests.store.doors import Door, PostgresDatabase, Time
 
 MANY = 256

@@ -19,8 +19,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from coordination.core.messages import Granted
-from coordination.engines import StorageFault
-from coordination.engines.postgres import PostgresEngine, lock_number
+from coordination.storage.engines.base import StorageFault
+from coordination.storage.engines.postgres.engine import PostgresEngine, lock_number
 from tests.server import ROOT
 from tests.services import PgBouncer, Postgres
 from tests.store.doors import Door, PostgresDatabase, until
@@ -28,8 +28,8 @@ from tests.store.doors import Door, PostgresDatabase, until
 WITHIN_S = 15.0  # on a machine that is busy with other work; a holder that stands still has 1.5 s
 HOLDER = """
 import os, sys
-from coordination.engines import StorageFault
-from coordination.engines.postgres import PostgresEngine
+from coordination.storage.engines.base import StorageFault
+from coordination.storage.engines.postgres.engine import PostgresEngine
 from psycopg.conninfo import conninfo_to_dict
 engine = PostgresEngine(conninfo_to_dict(sys.argv[1]))
 engine.begin(["ws_1"])

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from coordination import clock
 from coordination.core.messages import Granted, Held, NotReleased, Released
 from coordination.core.model import Rules
-from coordination.store import Store
+from coordination.storage import clock
+from coordination.storage.store import Store
 from tests.store.doors import START, Database, Door, Faulty, PostgresDatabase, Time, until
 
 OUTAGE_MS = 5_000

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from coordination.alarm import Due, first_due
+from coordination.authority.expiry import Due, first_due
 from coordination.core.decide import decide
-from coordination.core.messages import Acquire, Command, GiveBack, Release, Withdraw
+from coordination.core.messages import Acquire, Command, Release, Revoke, Withdraw
 from coordination.core.model import Mode, Rules
-from coordination.engines import Engine, StorageFault
-from coordination.store import Needs, Store
-from coordination.transaction import Memory, Transaction
+from coordination.storage.engines.base import Engine, StorageFault
+from coordination.storage.store import Needs, Store
+from coordination.storage.transaction import Memory, Transaction
 from tests.scripts.language import plain
 from tests.store.doors import START, Faulty, PostgresDatabase
 
@@ -85,14 +85,14 @@ class Turns:
         if chance < 0.93:
             return workspace, Withdraw(name, did)
         workspace, name, lease_id = self.dice.choice(self.leases[-20:])
-        return workspace, GiveBack(name, lease_id)
+        return workspace, Revoke(name, lease_id)
 
     def decide(self, store: Store, asks: list[Ask], due: Sequence[str]) -> None:
         needs = {workspace: Needs() for workspace in due}
         for workspace, command in asks:
             need = needs.setdefault(workspace, Needs())
             need.resources.add(command.resource)
-            if not isinstance(command, GiveBack):
+            if not isinstance(command, Revoke):
                 need.agents.add(command.agent)
             if isinstance(command, Acquire):
                 need.asking.setdefault(command.resource, set()).add(command.agent)

@@ -8,10 +8,10 @@ from django.conf import settings as django_settings
 from django.utils import timezone
 
 from intramedial.audit.models import Entry
+from intramedial.http.problems import Problem
 from intramedial.identity import proofs
-from intramedial.identity.signers import find_place
-from intramedial.problems import Problem
 from intramedial.workspaces import provision, trials
+from intramedial.workspaces.authentication.signers import find_place
 from intramedial.workspaces.models import Trial, Workspace
 from tests.people import person
 from tests.signing import Agent

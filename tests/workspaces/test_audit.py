@@ -12,8 +12,9 @@ from asgiref.sync import async_to_sync
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from intramedial.audit import export, log, pages, record
+from intramedial.audit import entries, export, record
 from intramedial.audit.models import Entry
+from intramedial.workspaces.pages import audit
 from tests.people import member
 
 NOW = datetime(2031, 5, 1, 12, tzinfo=UTC)
@@ -43,7 +44,7 @@ def text_of(answer: Any) -> str:
 
 
 def test_one_pages_through_all_of_it_once(owner, at, workspace, monkeypatch):
-    monkeypatch.setattr(pages, "PAGE", 3)
+    monkeypatch.setattr(audit, "PAGE", 3)
     for number in range(8):  # some at the same instant
         note(workspace, target=str(number), at=NOW + timedelta(seconds=number // 3))
     seen, after = [], ""
@@ -70,6 +71,14 @@ def test_it_is_filtered(owner, at, workspace):
         ({"since": "2031-05-01", "until": "2031-05-01"}, "b"),
     ):
         assert "".join(targets(owner.get(at("auditoria/"), asked))) == found, asked
+
+
+def test_a_former_name_of_an_act_is_shown_and_found_as_todays(owner, at, workspace):
+    note(workspace, target="old", action="lease.forced")
+    note(workspace, target="new", action="lease.revoked", at=NOW + timedelta(days=1))
+    answer = owner.get(at("auditoria/"), {"action": "lease.revoked"})
+    assert targets(answer) == ["new", "old"]
+    assert len({str(row["words"]) for row in answer.context["rows"]}) == 1
 
 
 def test_an_empty_page_says_why(owner, at, workspace):
@@ -123,7 +132,7 @@ def test_accounts_that_are_gone_leave_a_number(owner, at, workspace):
 
 
 def test_the_file_has_all_of_it_and_no_formula(owner, at, workspace, monkeypatch):
-    monkeypatch.setattr(log, "AT_ONCE", 2)
+    monkeypatch.setattr(entries, "AT_ONCE", 2)
     for target in ("=1+1", "+1", "-1", "@a", "\tx", "a;=1+1; -1;b", 'a,"b"\nñ', "plain"):
         note(workspace, target=target, actor=owner.user.pk, detail={"a": 1})
     rows = list(csv.DictReader(io.StringIO(text_of(owner.get(at("auditoria/auditoria.csv")))), strict=True))
@@ -140,7 +149,7 @@ def test_the_file_has_all_of_it_and_no_formula(owner, at, workspace, monkeypatch
 
 
 def test_the_file_is_bounded(owner, at, workspace, monkeypatch):
-    monkeypatch.setattr(log, "AT_ONCE", 2)
+    monkeypatch.setattr(entries, "AT_ONCE", 2)
     monkeypatch.setattr(export, "MOST", 3)
     for _ in range(5):
         note(workspace)
@@ -176,7 +185,7 @@ def test_entries_are_added_and_never_changed(workspace):
 
 def test_only_what_is_old_enough_goes(workspace):
     old, young = (note(workspace, at=timezone.now() - timedelta(days=days)) for days in (366, 364))
-    assert log.purge(365) >= 1
+    assert entries.purge(365) >= 1
     assert list(Entry.objects.filter(pk__in=[old.pk, young.pk])) == [young]
 
 

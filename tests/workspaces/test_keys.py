@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from intramedial.audit.models import Entry
-from intramedial.identity.bearer import find_key
 from intramedial.workspaces import provision
+from intramedial.workspaces.authentication.bearer import find_key
 from intramedial.workspaces.models import ApiKey
 from tests.people import member
 

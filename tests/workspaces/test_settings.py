@@ -4,7 +4,7 @@ import pytest
 
 from coordination.core.names import READ_SAFE_CLASSES, parse_resource
 from intramedial.audit.models import Entry
-from intramedial.identity.bearer import find_key
+from intramedial.workspaces.authentication.bearer import find_key
 from intramedial.workspaces.models import Workspace
 from tests.people import client_of, member
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordination import authority
-from intramedial import purging
+from coordination.authority import process as authority
+from intramedial.legal import purging
 from intramedial.management.base import Result, ResultCommand
 
 

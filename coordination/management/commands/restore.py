@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from coordination import authority
+from coordination.authority import process as authority
 from intramedial.management.base import Result, ResultCommand
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from coordination import authority
-from intramedial import health
+from coordination.authority import process as authority
 from intramedial.management.base import Result, ResultCommand
+from intramedial.process import health
 
 
 class Command(ResultCommand):

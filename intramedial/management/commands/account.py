@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db import transaction
 
-from intramedial.accounts import tries
+from intramedial.accounts import throttle
 from intramedial.accounts.models import User
 from intramedial.audit import record
 from intramedial.management.base import NounCommand, Result
@@ -29,6 +29,6 @@ class Command(NounCommand):
         if user is None:
             raise CommandError(f"There is no account of {options['email']}.")
         with transaction.atomic():
-            count = tries.unlock(user.email)
+            count = throttle.unlock(user.email)
             record.act(None, "account.unlocked", target=f"account {user.pk}", tries=count)
         return {"email": user.email, "tries": count}

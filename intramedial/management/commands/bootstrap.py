@@ -8,10 +8,12 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import DatabaseError, transaction
 
-from intramedial import databases, migrated, private_files
+from intramedial import databases
 from intramedial.accounts import beta
 from intramedial.accounts.models import BetaPassword, User
+from intramedial.databases import migrated
 from intramedial.management.base import Result, ResultCommand
+from intramedial.process import private_files
 from intramedial.receipts import signing
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Workspace

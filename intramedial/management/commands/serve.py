@@ -15,9 +15,12 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from intramedial import databases, logs, migrated, private_files
-from intramedial.listener import raise_descriptor_limit
-from intramedial.supervisor import Line, Supervisor
+from intramedial import databases
+from intramedial.databases import migrated
+from intramedial.http import logs
+from intramedial.process import private_files
+from intramedial.process.supervisor import Line, Supervisor
+from intramedial.server.listener import raise_descriptor_limit
 
 logger = logging.getLogger(__name__)
 
@@ -116,8 +119,8 @@ def run(listener: socket.socket, announce: Callable[[], None], line: Line | None
     config = uvicorn.Config(
         "intramedial.asgi:application",
         loop="uvloop",
-        http="intramedial.one_write:connection",
-        ws="intramedial.sockets:SocketProtocol",
+        http="intramedial.server.protocol:connection",
+        ws="intramedial.server.websocket:SocketProtocol",
         ws_max_size=settings.SOCKET_FRAME,
         lifespan="on",
         log_config=None,  # ours

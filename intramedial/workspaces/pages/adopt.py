@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from intramedial.audit import record
 from intramedial.identity import proofs
-from intramedial.workspaces import access, adoption, forms, once, provision
+from intramedial.workspaces import access, adoption, forms, idempotent_form, provision
 from intramedial.workspaces.pages.signers import why
 
 
@@ -36,7 +36,7 @@ def adopt(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and (public_id := _adopt(request, form)):
         return JsonResponse({"workspace": public_id, "path": reverse("workspace", args=[public_id])})
     errors = {name: [str(error) for error in faults] for name, faults in form.errors.items()}
-    return JsonResponse({"errors": errors, "once": once.token(purpose)}, status=422)
+    return JsonResponse({"errors": errors, "once": idempotent_form.token(purpose)}, status=422)
 
 
 def _adopt(request: HttpRequest, form: forms.AdoptForm) -> str:

@@ -7,6 +7,12 @@ const MOST = 256;
 
 /** Fires `change` when what is shown has become another. */
 export class Address extends EventTarget {
+  vista = DEFAULTS.vista;
+  q = "";
+  filtro = "";
+  orden = "";
+  recurso = "";
+
   constructor() {
     super();
     this.#read();

@@ -1,6 +1,7 @@
 // What the board asks of the server besides its socket. That the session is over, or that the workspace is not
 // the asker's any more, is told to the whole board, which says so wherever somebody may look.
 
+/** @type {RequestInit} */
 const HOW = { redirect: "manual", cache: "no-store" };
 
 /**

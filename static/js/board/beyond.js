@@ -12,7 +12,8 @@ export class Beyond {
 
   /** @param {(resource: string) => void} open */
   constructor(root, board, open) {
-    Object.assign(this, { root, board });
+    this.root = root;
+    this.board = board;
     root.addEventListener("click", ({ target }) =>
       open(target.closest("button[data-resource]")?.dataset.resource),
     );

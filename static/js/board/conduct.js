@@ -16,7 +16,9 @@ export class Conduct {
 
   /** @param {string} path where to ask @param {{picture, live, ask}} board */
   constructor(path, board, drawn) {
-    Object.assign(this, { path, board, drawn });
+    this.path = path;
+    this.board = board;
+    this.drawn = drawn;
   }
 
   note(events) {
@@ -46,7 +48,7 @@ export class Conduct {
     } catch {
       // Asked again when they are in sight a little later, unless it is over for good: the board says so.
       if (isOver(this.board.live.state)) return;
-      setTimeout(() => dids.forEach((did) => this.#asked.delete(did)), RETRY_MS);
+      setTimeout(() => { for (const did of dids) this.#asked.delete(did); }, RETRY_MS);
     }
     this.#timer = this.#wanted.size ? setTimeout(() => this.#ask(), PAUSE_MS) : null;
   }

@@ -16,7 +16,8 @@ export class Connection {
 
   /** @param {HTMLElement} root the page's own part @param {import("../lib/live.js").Live} live */
   constructor(root, live) {
-    Object.assign(this, { root, live });
+    this.root = root;
+    this.live = live;
     this.chip = part(root, "connection");
     this.announcer = part(root, "announcer");
     this.inDrawer = part(root, "drawer-connection");
@@ -42,7 +43,7 @@ export class Connection {
     this.inDrawer.dataset.state = this.chip.dataset.state;
     put(this.inDrawer, this.chip.textContent);
     const patient = state === "connecting" && performance.now() < PATIENCE_MS;
-    for (const over of this.root.querySelectorAll("[data-over]")) {
+    for (const over of /** @type {NodeListOf<HTMLElement>} */ (this.root.querySelectorAll("[data-over]"))) {
       over.hidden = patient || over.dataset.over !== state;
     }
     if (state === this.#said) return;

@@ -25,7 +25,9 @@ export class Drawer {
    * @param {(name: string) => void} back
    */
   constructor(dialog, board, back) {
-    Object.assign(this, { dialog, board, back });
+    this.dialog = dialog;
+    this.board = board;
+    this.back = back;
     this.sections = new Sections(() => "");
     part(dialog, "section").append(this.sections.element);
     this.waiter = part(dialog, "waiter");

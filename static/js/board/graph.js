@@ -52,7 +52,7 @@ export function drawing(cycle, title) {
   }));
   const box = `0 0 ${size.width} ${size.height}`;
   const svg = s("svg", { class: "circle-drawing", viewBox: box, role: "img", "aria-label": title });
-  places.forEach((node, index) => svg.append(edge(node, places[(index + 1) % places.length], index === 0)));
+  svg.append(...places.map((node, index) => edge(node, places[(index + 1) % places.length], index === 0)));
   for (const node of places) svg.append(NODES[node.kind](node));
   return svg;
 }

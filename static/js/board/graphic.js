@@ -31,7 +31,9 @@ export class Graphic {
    * @param {() => number} known until when what has happened is known
    */
   constructor(svg, runs, known) {
-    Object.assign(this, { svg, runs, known });
+    this.svg = svg;
+    this.runs = runs;
+    this.known = known;
     this.width = 0;
     this.lines = s("g");
     this.moving = s("g");

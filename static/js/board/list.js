@@ -15,8 +15,8 @@ export class List {
    * @param {HTMLElement} root the view, with parts rows, empty, changes
    * @param {{
    *   all: () => Iterable<string>,
-   *   find: (key: string) => object | undefined,
-   *   rank: (thing: object) => unknown[] | null,
+   *   find: (key: string) => any,
+   *   rank: (thing: any) => unknown[] | null,
    *   sought: () => boolean,
    *   create: () => HTMLElement,
    *   update: (row: HTMLElement, key: string) => void,

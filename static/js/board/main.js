@@ -28,8 +28,9 @@ const ask = asking(live, part(root, "beyond").dataset.from);
 const board = { picture: null, words: "", address, log: new Log(), live, ask };
 const connection = new Connection(root, live);
 const rates = new Rates();
-const sparklines = [...root.querySelectorAll("[data-kind]")].map((element) => new Sparkline(element, rates));
-const panels = new Map([...root.querySelectorAll("[data-view]")].map((panel) => [panel.dataset.view, panel]));
+const all = (selector) => [.../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(selector))];
+const sparklines = all("[data-kind]").map((element) => new Sparkline(element, rates));
+const panels = new Map(all("[data-view]").map((panel) => [panel.dataset.view, panel]));
 const open = (recurso) => recurso && address.set({ recurso }, { push: true });
 const views = new Map(
   Object.entries({
@@ -39,7 +40,8 @@ const views = new Map(
     cronologia: timeline,
   }).map(([name, make]) => [name, make(panels.get(name), board, open)]),
 );
-const drawer = new Drawer(document.getElementById("drawer"), board, (name) => focusOn(name));
+const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("drawer"));
+const drawer = new Drawer(dialog, board, (name) => focusOn(name));
 const beyond = new Beyond(part(root, "beyond"), board, open);
 const search = part(root, "search");
 let drawing = false;
@@ -61,8 +63,8 @@ function follow() {
   }
   if (document.activeElement !== search) search.value = address.q;
   part(root, "tools").hidden = address.vista === "interbloqueos";
-  for (const choice of root.querySelectorAll("select[data-for]")) {
-    choice.closest(".field").hidden = !choice.dataset.for.split(" ").includes(address.vista);
+  for (const choice of /** @type {NodeListOf<HTMLSelectElement>} */ (root.querySelectorAll("select[data-for]"))) {
+    /** @type {HTMLElement} */ (choice.closest(".field")).hidden = !choice.dataset.for.split(" ").includes(address.vista);
     choice.value = address[choice.name];
     if (choice.selectedIndex < 0) choice.value = "";
   }
@@ -95,7 +97,7 @@ function draw() {
   root.dataset.ready = "";
 }
 
-live.addEventListener("picture", ({ detail: { picture, events, fresh } }) => {
+live.addEventListener("picture", (/** @type {CustomEvent} */ { detail: { picture, events, fresh } }) => {
   const first = !board.picture;
   board.picture = picture;
   board.log.note(events);
@@ -113,22 +115,24 @@ function tick() {
   if (live.state === "live") rates.measure(now, board.picture.counters.waiters);
   if (document.hidden) return;
   // In a frame that has time for it: not in one that draws a list as well.
-  whenIdle(() => sparklines.forEach((sparkline) => sparkline.draw(now)), { timeout: 500 });
+  whenIdle(() => { for (const sparkline of sparklines) sparkline.draw(now); }, { timeout: 500 });
   drawer.tick();
   soon();
 }
 
 root.addEventListener("click", (event) => {
-  if (event.target.closest("[data-clear]")) {
+  const target = /** @type {Element} */ (event.target);
+  if (target.closest("[data-clear]")) {
     search.value = "";
     address.set({ q: "", filtro: "" });
   }
-  const link = event.target.closest("a[data-view]");
+  const link = /** @type {HTMLElement} */ (target.closest("a[data-view]"));
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
   address.set({ vista: link.dataset.view, filtro: "", orden: "", recurso: "" }, { push: true });
 });
-root.addEventListener("change", ({ target }) => {
+root.addEventListener("change", (event) => {
+  const target = /** @type {HTMLSelectElement} */ (event.target);
   if (target.matches("select[data-for]")) address.set({ [target.name]: target.value });
 });
 let typing = null;

@@ -33,7 +33,7 @@ export function replay(svg, cycle) {
 
   function show(at) {
     const drawn = new Set(all.slice(0, at + 1).map(({ edge }) => edge));
-    edges.forEach((edge, index) => edge.toggleAttribute("data-later", !drawn.has(index)));
+    for (const [index, edge] of edges.entries()) edge.toggleAttribute("data-later", !drawn.has(index));
     if (at < 0) return;
     put(told, `${number(at + 1)}. ${t(...all[at].words)}`);
   }

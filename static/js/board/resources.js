@@ -29,7 +29,7 @@ const FILTERS = {
   compartido: ({ holders }) => holders.some(({ mode }) => mode === "shared"),
 };
 
-/** @param {{picture, address}} board @param {(resource: string) => void} open */
+/** @param {{picture, address, words: string}} board @param {(resource: string) => void} open */
 export function resources(root, board, open) {
   const { address } = board;
 

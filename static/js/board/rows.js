@@ -22,12 +22,14 @@ export class Rows {
    *   element marked `data-opens`, which is what the keyboard goes to
    */
   constructor(host, kind) {
-    Object.assign(this, { host }, kind);
+    this.host = host;
+    this.create = kind.create;
+    this.update = kind.update;
     addEventListener("scroll", () => this.draw(), { passive: true });
     new ResizeObserver(() => this.#measure()).observe(host);
     host.addEventListener("keydown", (event) => this.#key(event));
     host.addEventListener("focusin", ({ target }) => {
-      const row = target.closest('[role="row"]');
+      const row = /** @type {HTMLElement} */ (/** @type {Element} */ (target).closest('[role="row"]'));
       if (row) this.#mark(row.dataset.key);
     });
   }
@@ -47,7 +49,7 @@ export class Rows {
     const first = Math.max(0, sight - SPARE);
     const last = Math.min(this.#keys.length, Math.ceil((innerHeight - top) / this.#height) + SPARE);
     this.host.style.height = `${this.#keys.length * this.#height}px`;
-    this.host.parentElement.setAttribute("aria-rowcount", this.#keys.length + 1);
+    this.host.parentElement.setAttribute("aria-rowcount", String(this.#keys.length + 1));
     const seen = new Set(this.#keys.slice(first, last));
     for (const [key, row] of this.#rows) {
       // What has the focus stays, wherever it is.
@@ -102,7 +104,7 @@ export class Rows {
     const probe = this.create();
     this.host.append(probe);
     const { height } = probe.getBoundingClientRect();
-    const name = probe.querySelector(".who-did");
+    const name = /** @type {HTMLElement} */ (probe.querySelector(".who-did"));
     name.textContent = "0".repeat(TRIED);
     name.style.flex = "1";
     const letters = Math.floor((name.getBoundingClientRect().width * TRIED) / name.scrollWidth);

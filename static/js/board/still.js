@@ -38,17 +38,17 @@ export function still(hosts, held) {
   }
 
   for (const host of hosts) {
-    for (const move of ["pointerenter", "pointermove", "pointerdown"]) {
+    for (const move of /** @type {const} */ (["pointerenter", "pointermove", "pointerdown"])) {
       host.addEventListener(move, pointed, { passive: true });
     }
     host.addEventListener("pointerleave", left);
     host.addEventListener("focusin", ({ target }) => {
-      inside = target.matches(":focus-visible");
+      inside = /** @type {Element} */ (target).matches(":focus-visible");
       later(IDLE_MS, gone);
     });
     host.addEventListener("keydown", () => later(IDLE_MS, gone));
     host.addEventListener("focusout", ({ relatedTarget }) => {
-      inside = hosts.some((one) => one.contains(relatedTarget));
+      inside = hosts.some((one) => one.contains(/** @type {Node} */ (relatedTarget)));
       settle();
     });
   }

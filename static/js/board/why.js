@@ -3,12 +3,18 @@
 const conflict = (one, other) => one === "exclusive" || other === "exclusive";
 
 /**
+ * @typedef {"shared" | "exclusive"} Mode
+ * @typedef {{holder: string, mode: Mode, expiresAt: string}} Lease instants in RFC 3339
+ * @typedef {{actorDid: string, mode: Mode, offeredUntil?: string}} Waiter
+ */
+
+/**
  * The latest instant at which a waiter is offered the resource, if nobody renews: the leases in its way run out at
  * their time, and everyone ahead takes as long as they may, to claim and then to hold.
  *
- * @param {{holders: object[], queue: object[]}} section
+ * @param {{holders: Lease[], queue: Waiter[]}} section
  * @param {number} now and the limits in milliseconds
- * @returns {{until: number, holders: object[], ahead: object[], offered: boolean} | null} `holders` and `ahead`:
+ * @returns {{until: number, holders: Lease[], ahead: Waiter[], offered: boolean} | null} `holders` and `ahead`:
  *   what is in its way; null for an agent that does not wait there
  */
 export function why(section, did, now, { leaseTtlMs, offerMs }) {

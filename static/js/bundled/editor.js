@@ -9,6 +9,7 @@ import { Compartment, EditorState, StateEffect, StateField, Transaction } from "
 import { Decoration, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
+/** @type {import("@codemirror/state").StateEffectType<{from: number, to: number, words: string, hint?: boolean}[]>} */
 const setMarks = StateEffect.define();
 
 const marks = StateField.define({

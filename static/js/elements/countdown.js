@@ -40,7 +40,7 @@ class CountDown extends HTMLElement {
     if (text !== this.textContent) this.textContent = text;
     const total = Number(this.getAttribute("total"));
     if (total)
-      this.closest("[data-drains]")?.style.setProperty("--left", Math.min(1, left / total).toFixed(3));
+      /** @type {HTMLElement} */ (this.closest("[data-drains]"))?.style.setProperty("--left", Math.min(1, left / total).toFixed(3));
   }
 }
 

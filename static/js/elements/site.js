@@ -51,7 +51,7 @@ class CopyButton extends HTMLElement {
 }
 
 // The other language's page opens at the same place of it.
-for (const link of document.querySelectorAll("a[hreflang]")) {
+for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a[hreflang]"))) {
   link.addEventListener("click", () => (link.hash = location.hash));
 }
 
@@ -59,7 +59,7 @@ customElements.define("theme-switch", ThemeSwitch);
 customElements.define("copy-button", CopyButton);
 
 // A menu that opens over the page closes again: with Escape, or when one goes elsewhere.
-const menu = document.querySelector(".account-menu");
+const menu = /** @type {HTMLDetailsElement | null} */ (document.querySelector(".account-menu"));
 menu?.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !menu.open) return;
   menu.open = false;
@@ -67,6 +67,6 @@ menu?.addEventListener("keydown", (event) => {
 });
 for (const kind of ["click", "focusin"]) {
   document.addEventListener(kind, (event) => {
-    if (menu?.open && !menu.contains(event.target)) menu.open = false;
+    if (menu?.open && !menu.contains(/** @type {Node} */ (event.target))) menu.open = false;
   });
 }

@@ -3,10 +3,12 @@
 
 class TabPanels extends HTMLElement {
   connectedCallback() {
-    this.tabs = [...this.querySelectorAll(':scope > [role="tablist"] > [role="tab"]')];
+    const tabs = this.querySelectorAll(':scope > [role="tablist"] > [role="tab"]');
+    this.tabs = [.../** @type {NodeListOf<HTMLElement>} */ (tabs)];
     for (const tab of this.tabs) tab.addEventListener("click", () => this.choose(tab));
-    this.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
-      const at = this.tabs.indexOf(event.target);
+    const list = /** @type {HTMLElement} */ (this.querySelector('[role="tablist"]'));
+    list.addEventListener("keydown", (event) => {
+      const at = this.tabs.indexOf(/** @type {HTMLElement} */ (event.target));
       const { length } = this.tabs;
       const to = { ArrowRight: at + 1, ArrowLeft: at - 1 + length, Home: 0, End: length - 1 }[event.key];
       if (at < 0 || to === undefined) return;

@@ -7,6 +7,7 @@ import { t } from "../lib/text.js";
 /** The elements that hold `later` against `earlier`. */
 export function compared(earlier, later, { duration, instant }) {
   const took = ({ times }) => duration(Object.values(times).reduce((sum, ms) => sum + ms, 0));
+  /** @type {[string, (run: any) => string][]} */
   const rows = [
     ["hi_when", (run) => instant(run.at)],
     ["hi_operation", (run) => run.operation],

@@ -13,8 +13,12 @@ export class Extras {
   #view = null;
 
   /** @param {{form, trial, signers, launch: () => void, announce: (words: string) => void}} page */
-  constructor(root, { form, trial, signers, launch, announce }) {
-    Object.assign(this, { root, form, signers, launch });
+  constructor(root, page) {
+    const { form, trial, signers, launch, announce } = page;
+    this.root = root;
+    this.form = form;
+    this.signers = signers;
+    this.launch = launch;
     this.section = part(root, "history");
     this.section.addEventListener("toggle", () => this.section.open && this.#show());
     this.history.addEventListener("change", () => this.#count());

@@ -15,7 +15,10 @@ export function example(name, did, resource) {
   return JSON.stringify(members, null, 2);
 }
 
-/** The request for `text`, which must be a JSON object: {method, path, body?}. */
+/**
+ * The request for `text`, which must be a JSON object.
+ * @returns {{method: string, path: string, body?: string}}
+ */
 export function toRequest(name, text, value) {
   const { method, path, sends } = operations[name];
   if (sends === "body") return { method, path, body: text };

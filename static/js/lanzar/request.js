@@ -154,6 +154,7 @@ export class RequestForm extends EventTarget {
     this.#mark(fault ? [this.#faultMark(text, fault)] : [...this.#described(value), ...this.#otherActor(value)]);
     const { method, path } = operations[this.#operation];
     const object = value && typeof value === "object" ? value : undefined;
+    /** @type {{method: string, path: string, body?: string}} */
     const request = object ? toRequest(this.#operation, text, value) : { method, path, body: text };
     part(this.root, "method").textContent = request.method;
     part(this.root, "path").textContent = request.path;

@@ -33,7 +33,7 @@ export const singleKeys = {
 export function onShortcut(actions) {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const [target] = event.composedPath();
+    const target = /** @type {Element} */ (event.composedPath()[0]);
     if (target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select, dialog, [contenteditable=true]")) return;
     const shortcut = SHORTCUTS.find(({ keys }) => keys.includes(event.key.toLowerCase()));
     if (!shortcut || !singleKeys.on) return;

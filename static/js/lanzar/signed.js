@@ -19,7 +19,7 @@ export class Signed {
   }
 
   /** Shows what will be signed of `request` by `did`. */
-  async preview({ method, path, body }, did) {
+  async preview(/** @type {{method: string, path: string, body?: string}} */ { method, path, body }, did) {
     const turn = ++this.#turn;
     if (!globalThis.crypto?.subtle) {
       this.#show("unable_insecure", "", {});

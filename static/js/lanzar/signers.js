@@ -60,7 +60,7 @@ export class Signers {
         "fieldset",
         { class: "signers" },
         h("legend", {}, t("signs_as")),
-        identities.map((identity, index) =>
+        identities.map((_, index) =>
           h(
             "label",
             {},

@@ -4,11 +4,12 @@
 import { raw } from "../lib/text.js";
 import { quoted } from "./operations.js";
 
-/** @typedef {{baseUrl: string, operation: string, method: string, path: string, body?: string, value?: object}} Asked */
+/** @typedef {{baseUrl: string, operation: string, method: string, path: string, body?: string, value?: any}} Asked */
 
 /** @type {Record<string, (asked: Asked) => string>} */
 export const SNIPPETS = { python, javascript, cli };
 
+/** @param {Asked} asked */
 function python({ baseUrl, method, path, body, value }) {
   const data = body === undefined ? "" : `    data=json.dumps(${literal(value ?? body)}).encode(),\n`;
   return `import json
@@ -32,6 +33,7 @@ print(answer.status, json.load(answer))
 `;
 }
 
+/** @param {Asked} asked */
 function javascript({ baseUrl, method, path, body, value }) {
   const sent = body === undefined ? "" : `  body: JSON.stringify(${indented(value ?? body)}),\n`;
   return `const answer = await fetch(${JSON.stringify(baseUrl + path)}, {
@@ -45,6 +47,7 @@ console.log(answer.status, await answer.json());
 `;
 }
 
+/** @param {Asked} asked */
 function cli({ baseUrl, operation, value }) {
   const { resource, actorDid, leaseId } = value ?? {};
   const words = ["python3", "intramedial.py", "--url", baseUrl, operation];

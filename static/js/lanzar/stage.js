@@ -15,7 +15,11 @@ export class Stage {
    *   one click can put right
    */
   constructor(root, page) {
-    Object.assign(this, page);
+    this.form = page.form;
+    this.trial = page.trial;
+    this.signers = page.signers;
+    this.baseUrl = page.baseUrl;
+    this.history = page.history;
     this.live = new Live("");
     this.#aim();
     this.trial.addEventListener("change", () => this.trial.adopted !== this.watched && this.#aim());
@@ -39,8 +43,8 @@ export class Stage {
     const { body, signed, status, times } = answer;
     const expected = { issuer: this.baseUrl, kid: body?.receipt?.kid, digest: signed.digest, answer: body };
     const start = performance.now();
-    const verification = body?.receipt && (await verify(body.receipt.jws, expected));
-    if (verification) verification.time = performance.now() - start;
+    const verified = body?.receipt && (await verify(body.receipt.jws, expected));
+    const verification = verified && { ...verified, time: performance.now() - start };
     const said = body && !body.type ? this.#answered(answer, expected, verification) : this.#failed(answer);
     const { title } = this.answers;
     const took = verification ? { ...times, verify: verification.time } : times;

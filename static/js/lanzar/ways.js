@@ -22,7 +22,7 @@ export class Ways {
     this.tabs.addEventListener("choose", () => this.#show());
   }
 
-  /** @param {{operation, method, path, body, value}} asked what stands in the editor; `value` if it is JSON */
+  /** @param {{operation: string, method: string, path: string, body?: string, value?: object}} asked what stands in the editor; `value` if it is JSON */
   follow(asked, placeholder) {
     const name = (text) => text?.replaceAll(placeholder, SAMPLE_AGENT);
     const named = name(JSON.stringify(asked.value));

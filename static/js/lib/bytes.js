@@ -29,7 +29,7 @@ export function base58(bytes) {
   for (; number > 0n; number /= 58n) text = BASE58[Number(number % 58n)] + text;
   for (const byte of bytes) {
     if (byte !== 0) break;
-    text = "1" + text;
+    text = `1${text}`;
   }
   return text;
 }

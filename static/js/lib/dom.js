@@ -55,7 +55,7 @@ const FOCUSABLE = "a[href], button, input, select, summary, textarea";
 /** Has these children instead of what `element` has; the focus, if it was in there, stays in its place there. */
 export function swap(element, ...children) {
   const before = element.contains(document.activeElement) && [...element.querySelectorAll(FOCUSABLE)];
-  const place = before && before.indexOf(document.activeElement);
+  const place = before ? before.indexOf(document.activeElement) : -1;
   element.replaceChildren(...children);
   if (before) element.querySelectorAll(FOCUSABLE)[place]?.focus({ preventScroll: true });
 }

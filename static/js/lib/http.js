@@ -15,7 +15,7 @@ const CLOCK_OFF_MS = 25_000;
 /**
  * @param {string} baseUrl public origin of the service, which is what gets signed
  * @param {{method: string, path: string, body?: string}} request
- * @param {{did: string, privateKey: CryptoKey}} identity
+ * @param {import("./signing.js").Identity} identity
  * @returns {Promise<{status, headers, body, signed, sent, clockOff, times: {sign: number, network: number, server?: number}}>}
  *   `body` parsed JSON or null; `clockOff`: how many ms this machine's clock is behind the server's, if it matters
  */
@@ -38,17 +38,19 @@ async function insisting(ask) {
   return first.body?.reason === "bad_signature" && first.clockWasOff ? ask() : first;
 }
 
-async function whole(...asked) {
+async function whole(baseUrl, request, identity) {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), ANSWER_MS);
   try {
-    return await read(await open(...asked, late.signal));
+    return await read(await open(baseUrl, request, identity, late.signal));
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function open(baseUrl, { method, path, body }, identity, signal) {
+/** @param {{method: string, path: string, body?: string}} request @param {AbortSignal} [signal] */
+async function open(baseUrl, request, identity, signal) {
+  const { method, path, body } = request;
   const start = performance.now();
   const assumed = serverNow();
   const signed = await sign({ method, url: baseUrl + path, body }, identity, assumed);

@@ -4,11 +4,20 @@
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
+/** @type {[string, boolean | null][]} */
+const WORDS = [
+  ["true", true],
+  ["false", false],
+  ["null", null],
+];
+
 /** A fault: `code` names its words, `from`–`to` its place in the text. */
 class Fault extends Error {
   constructor(code, from, to) {
     super(code);
-    Object.assign(this, { code, from, to });
+    this.code = code;
+    this.from = from;
+    this.to = to;
   }
 }
 
@@ -65,6 +74,7 @@ class Reader {
     return value;
   }
 
+  /** @returns {never} */
   #fail(code, from = this.#at, to = from + 1) {
     throw new Fault(code, Math.min(from, Math.max(0, this.text.length - 1)), Math.min(to, this.text.length));
   }
@@ -87,11 +97,7 @@ class Reader {
     if (char === "{") return this.#nested(() => this.#object(pointer));
     if (char === "[") return this.#nested(() => this.#array(pointer));
     if (char === '"') return this.#string();
-    for (const [word, value] of [
-      ["true", true],
-      ["false", false],
-      ["null", null],
-    ]) {
+    for (const [word, value] of WORDS) {
       if (this.text.startsWith(word, this.#at)) {
         this.#at += word.length;
         return value;

@@ -24,7 +24,7 @@ export function decode(jws) {
 /**
  * Checks a receipt.
  * @param {string} jws
- * @param {{issuer: string, kid?: string, digest?: string, answer?: object}} expected what was sent and answered, where known
+ * @param {{issuer: string, kid?: string, digest?: string, answer?: any}} expected what was sent and answered, where known
  * @returns {Promise<{ok: boolean, header, claims, reached: boolean, checks: {id: string, ok: boolean, values: object}[]}>}
  *   `reached`: the published keys could be had
  */
@@ -74,14 +74,14 @@ const jwkThumbprint = async ({ crv, kty, x }) =>
 async function signatureHolds(jws, { crv, kty, x }) {
   try {
     const [header, payload, signature] = jws.split(".");
-    const signed = [fromBase64url(signature), utf8(`${header}.${payload}`)];
+    const [bytes, signed] = [fromBase64url(signature), utf8(`${header}.${payload}`)];
     try {
       const key = await crypto.subtle.importKey("jwk", { crv, kty, x }, "Ed25519", false, ["verify"]);
-      return await crypto.subtle.verify("Ed25519", key, ...signed);
+      return await crypto.subtle.verify("Ed25519", key, bytes, signed);
     } catch (error) {
       if (error.name !== "NotSupportedError") return false;
       const library = await import("../../dist/ed25519.js");
-      return await library.verify(...signed, fromBase64url(x));
+      return await library.verify(bytes, signed, fromBase64url(x));
     }
   } catch {
     return false;

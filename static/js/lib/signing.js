@@ -4,6 +4,11 @@ import { base64, base64url, contentDigest, utf8 } from "./bytes.js";
 
 const LIFETIME_S = 45; // the service allows 60, and 30 either way between two clocks
 
+/**
+ * An agent with its key: WebCrypto's, or a function of the library that stands in for it.
+ * @typedef {{did: string, privateKey?: CryptoKey, sign?: (bytes: Uint8Array) => Promise<Uint8Array>}} Identity
+ */
+
 /** Proof that a new agent's key is held, for the trial it is to join. */
 export const agentProof = (identity, trial, audience, now) =>
   jws(identity, "intramedial-agent+jwt", {
@@ -52,7 +57,7 @@ export async function toBeSigned(request, { did, created, expires, nonce }) {
 /**
  * The headers that sign a request.
  * @param {{method: string, url: string, body?: string}} request
- * @param {{did: string, sign: (bytes: Uint8Array) => Promise<Uint8Array>}} identity
+ * @param {Identity} identity
  * @param {number} now milliseconds since the Unix epoch, by the server's clock
  * @returns {Promise<{headers: Record<string, string>, base: string, digest: string | null}>}
  */
@@ -67,5 +72,6 @@ export async function sign(request, identity, now) {
 }
 
 /** By WebCrypto's key, which never shows its bytes, or by that of the library that stands in for it. */
-const signed = async ({ privateKey, sign }, bytes) =>
-  sign ? sign(bytes) : new Uint8Array(await crypto.subtle.sign("Ed25519", privateKey, bytes));
+async function signed(/** @type {Identity} */ { privateKey, sign }, bytes) {
+  return sign ? sign(bytes) : new Uint8Array(await crypto.subtle.sign("Ed25519", privateKey, bytes));
+}

@@ -10,6 +10,9 @@ const PREFIX = "/api/v1/trial";
 
 /** The service refused; `answer` is what it said, `beginning`: to begin a trial. */
 export class Refused extends Error {
+  /** Whether it was the trial that the service would not begin. */
+  beginning = false;
+
   constructor(answer) {
     super(answer.body?.reason ?? `status ${answer.status}`);
     this.answer = answer;

@@ -21,7 +21,8 @@ export function scenarios(root, page) {
 
   // The text's situations lead here.
   document.addEventListener("click", ({ target }) => {
-    const story = target.closest?.("a[data-scenario]")?.dataset.scenario;
+    const link = /** @type {Element} */ (target).closest?.("a[data-scenario]");
+    const story = /** @type {HTMLElement} */ (link)?.dataset.scenario;
     const radio = story && root.querySelector(`input[name="scenario"][value="${story}"]`);
     if (!radio || radio.checked) return;
     radio.checked = true;

@@ -87,6 +87,7 @@ function checkLine({ id, ok, values }) {
 
 function rows(claims, genuine) {
   if (!claims) return [h("tr", {}, h("th", { scope: "row" }, t("receipt")), h("td", {}, t("unreadable")))];
+  /** @type {[string, (claims: any) => any, string?][]} */
   const lines = [
     ["fact_outcome", ({ event, outcome }) => `${event} → ${outcome}`, "code"],
     ["fact_resource", ({ resource }) => resource, "code"],

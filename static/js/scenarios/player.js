@@ -69,13 +69,13 @@ export class Player extends EventTarget {
 
   #look(ms) {
     if (ms <= 0) return null;
-    return new Promise((resolve) => {
+    return /** @type {Promise<void>} */ (new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.#wake = () => {
         clearTimeout(timer);
         resolve();
       };
-    });
+    }));
   }
 
   #say(state) {

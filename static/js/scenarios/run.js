@@ -20,12 +20,18 @@ export class Run {
   #receipts = [];
 
   /**
-   * @param {object} story one of STORIES
+   * @param {{steps: any[], resources: string[]}} story one of STORIES
    * @param {{trial, live, signers, baseUrl}} page
    * @param {{checks, lanes, track}} views
    */
   constructor(story, page, views) {
-    Object.assign(this, page, views);
+    this.trial = page.trial;
+    this.live = page.live;
+    this.signers = page.signers;
+    this.baseUrl = page.baseUrl;
+    this.checks = views.checks;
+    this.lanes = views.lanes;
+    this.track = views.track;
     this.story = story;
     this.track.names = () => this.resources ?? [];
     this.watch = ({ detail }) => this.#see(detail.picture);
@@ -107,7 +113,7 @@ export class Run {
     this.#receipts.push(Boolean(verification?.ok));
     await this.#shown(body);
     this.lanes.done(this.#at, body, verification);
-    await step.then?.(this, body);
+    await step.judge?.(this, body);
   }
 
   /** A refused agent comes back after what it was told and a little by chance. */
@@ -122,7 +128,7 @@ export class Run {
     this.lanes.waits(this.#at, this.kept("lease").expiresAt);
     const seen = await this.#until((picture) => step.until(this, picture));
     this.lanes.done(this.#at, { wait: step.wait });
-    await step.then(this, null, seen);
+    await step.judge(this, null, seen);
   }
 
   /** The socket tells at most four times a second: what was decided has to be seen before it is talked about. */

@@ -28,7 +28,10 @@ export function show(root, id, page, exports) {
 
 class Stage {
   constructor(root, id, page, exports) {
-    Object.assign(this, { root, id, page, exports });
+    this.root = root;
+    this.id = id;
+    this.page = page;
+    this.exports = exports;
     this.crowded = id === "stampede";
     this.story = this.crowded ? STAMPEDE : STORIES[id];
     this.calls = this.crowded ? 1 : this.story.steps.filter((step) => step.operation).length;

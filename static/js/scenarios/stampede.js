@@ -23,7 +23,13 @@ export class StampedeRun {
    * @param {{checks, crowd, track}} views
    */
   constructor(_, page, views) {
-    Object.assign(this, page, views);
+    this.trial = page.trial;
+    this.live = page.live;
+    this.signers = page.signers;
+    this.baseUrl = page.baseUrl;
+    this.checks = views.checks;
+    this.crowd = views.crowd;
+    this.track = views.track;
     this.track.names = () => [RESOURCE];
   }
 

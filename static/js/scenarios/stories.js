@@ -1,5 +1,5 @@
 // Three stories that two agents play on the real authority. A step is one call, or a wait for something that the
-// live socket tells; `then` looks at what came of it and ticks off what must hold. Nothing is ticked unseen.
+// live socket tells; `judge` looks at what came of it and ticks off what must hold. Nothing is ticked unseen.
 
 /** What two agents play: {id, resources, checks, steps}. `lock` is also how any story begins. */
 export const STORIES = {
@@ -29,7 +29,7 @@ export const STORIES = {
         wait: "expired",
         resource: 0,
         until: (run, picture) => !picture.holders.some((lease) => run.names(lease) === 0),
-        async then(run, _, { picture, events }) {
+        async judge(run, _, { picture, events }) {
           const told = events.find((event) => event.event === "expired" && event.actorDid === run.did(0));
           run.check("alarm", !told || Date.parse(told.at) === Date.parse(run.kept("lease").expiresAt));
           const { score, expiries } = await run.trust(0);
@@ -62,12 +62,12 @@ export const STORIES = {
   },
 };
 
-function ask(agent, resource, then, more = {}) {
-  return { agent, resource, operation: "lease", then, ...more };
+function ask(agent, resource, judge, more = {}) {
+  return { agent, resource, operation: "lease", judge, ...more };
 }
 
-function release(agent, resource, then, more = {}) {
-  return { agent, resource, operation: "release", then, ...more };
+function release(agent, resource, judge, more = {}) {
+  return { agent, resource, operation: "release", judge, ...more };
 }
 
 const isTold = (run, { reason, holder, position, stampede }) =>

@@ -158,6 +158,8 @@ function outcome(body) {
 /** The resources of the story as sections of track. */
 export class Track {
   #sections;
+  /** @type {() => string[]} */
+  names = () => [];
 
   constructor(nameOf, resources) {
     this.#sections = new Sections(nameOf);

@@ -1,0 +1,66 @@
+"""What the shells have in common: a command is decided, a picture is read, and the answer is one body.
+
+Whatever the shell, an answer has the same fields, and what cannot be answered is the same `Problem`.
+"""
+
+from collections.abc import Awaitable
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from coordination.authority import process as authority
+from coordination.authority.process import Ask, StorageFault
+from coordination.core.messages import Acquire, LimitReached, Outcome, Release, Withdraw, Withdrawn
+from coordination.core.value import value
+from intramedial.http.principal import Principal
+from intramedial.http.problems import Problem
+
+AgentCommand = Acquire | Release | Withdraw
+"""What a caller can ask the authority to do."""
+
+
+@value
+class Decided:
+    """An outcome, and the whole body that answers with it, receipt included."""
+
+    outcome: Outcome
+    body: bytes
+
+
+async def decide(caller: Principal, command: AgentCommand, digest: str) -> Decided:
+    """What the authority says to a command of `caller`, whose request's body has `digest`.
+
+    Raises Problem: `actor_mismatch`, `rate_limited`, `authority_unavailable`.
+    """
+    caller.require_actor(command.agent)
+    limit = settings.WORKSPACE_RESOURCES if caller.trial is None else settings.TRIAL_RESOURCES
+    try:
+        answer = await authority.get().ask(Ask(caller.workspace, command, caller.auth, digest, limit))
+    except (authority.Unavailable, StorageFault) as error:
+        raise _unavailable(
+            "Nothing was decided, or it is not known: there is no lease. Ask again."
+        ) from error
+    outcome = answer.outcome
+    if isinstance(outcome, LimitReached):
+        raise Problem(
+            "rate_limited",
+            f"The workspace holds or waits for {outcome.limit} resources, as many as it may at once. "
+            "Release some, or wait for some to run out.",
+        )
+    body = answer.body
+    if not isinstance(outcome, Withdrawn):
+        body = b'%s,"receipt":%s}' % (body[:-1], orjson.dumps(answer.receipt))
+    return Decided(outcome, body)
+
+
+async def read(reading: Awaitable[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """What a query finds. Raises Problem (`authority_unavailable`)."""
+    try:
+        return await reading
+    except StorageFault as error:
+        raise _unavailable("The authority's storage does not answer. Ask again.") from error
+
+
+def _unavailable(detail: str) -> Problem:
+    return Problem("authority_unavailable", detail, headers={"retry-after": "1"})

@@ -1,0 +1,1 @@
+"""The authority: one thread that decides commands in batches, and what belongs to it."""

@@ -1,0 +1,124 @@
+"""One resource of a workspace: who has it, who waits, what the ledger says of it, how an owner ends a lease.
+
+It is a page of its own, which needs no script; the board's drawer shows the part of it that the live socket
+does not tell.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from coordination.api.revoke import NotRevoked, RevokeForm, revoke
+from coordination.core.names import normal_name
+from coordination.pages.board import pictures
+from coordination.pages.texts import board as texts
+from coordination.read.current import StorageFault
+from coordination.wire import serialize
+from intramedial.identity.did import check_did
+from intramedial.ledger import entries as ledger
+from intramedial.receipts.contents import resource_of
+from intramedial.workspaces import access
+from intramedial.workspaces.models import Membership
+
+RECEIPTS_SHOWN = 12
+FORMS_SHOWN = 8
+
+Json = dict[str, Any]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@access.workspace_page()
+def resource(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """The resource `?nombre=`. A POST ends the lease of its field `agent`, for owners alone."""
+    name = _name(request)
+    if request.method == "POST":
+        return _force(request, membership, name)
+    return _shown(request, membership, name)
+
+
+def _force(request: HttpRequest, membership: Membership, name: str) -> HttpResponse:
+    if not access.at_least(membership, access.Role.OWNER):
+        raise PermissionDenied
+    workspace = membership.workspace.public_id
+    try:
+        agent = check_did(request.POST.get("agent", ""))
+    except ValueError:
+        raise Http404("no such agent") from None
+    form = RevokeForm(request.POST, resource=name)
+    if not form.is_valid():
+        return _shown(request, membership, name, {agent: form})
+    said = form.cleaned_data
+    try:
+        revoke(request, workspace, name, agent, said["token"], said["reason"])
+    except NotRevoked as words:
+        messages.error(request, str(words))
+    else:
+        messages.success(request, _("Concesión terminada. Se ofrece al siguiente de la cola, si lo hay."))
+    return redirect(f"{reverse('board', args=[workspace])}?{urlencode({'recurso': name})}")
+
+
+def _shown(
+    request: HttpRequest, membership: Membership, name: str, sent: dict[str, RevokeForm] | None = None
+) -> HttpResponse:
+    workspace = membership.workspace.public_id
+    given: Json = {**access.context(membership), "resource": name, "away": False, "ledger_away": False}
+    try:
+        picture = pictures.picture(workspace, name)
+    except StorageFault:
+        return render(request, "board/resource.html", {**given, "away": True}, status=503)
+    given |= {
+        "holders": [
+            {**held, "form": _form(name, number, held, sent or {}) if number < FORMS_SHOWN else None}
+            for number, held in enumerate(picture["holders"])
+        ],
+        "queue": picture["queue"],
+        "receipts_path": f"{reverse('receipts', args=[workspace])}?{urlencode({'recurso': name})}",
+    }
+    try:
+        page = ledger.page(workspace, None, RECEIPTS_SHOWN, lambda claims: resource_of(claims) == name)
+        given["receipts"] = [_line(one) for one in page.found]
+    except ledger.LedgerAway:
+        given["ledger_away"] = True
+    return render(request, "board/resource.html", given, status=422 if sent else 200)
+
+
+def _form(name: str, number: int, held: Json, sent: dict[str, RevokeForm]) -> RevokeForm:
+    if (form := sent.get(held["holder"])) is not None:
+        return form
+    return RevokeForm(resource=name, initial={"token": held["fencingToken"]}, auto_id=f"revoke-{number}-%s")
+
+
+def _line(entry: ledger.Recorded) -> Json:
+    said = entry.claims
+    return {
+        "id": entry.receipt_id,
+        "at": _epoch(said.get("iat")),
+        "agent": said.get("sub", ""),
+        "words": _words(said),
+        "index": entry.index,
+    }
+
+
+def _words(claims: Json) -> Any:
+    """What a receipt says, in a word. A lease that an operator ended was not given back by its agent."""
+    outcome = "revoked" if claims.get("event") == serialize.ENDED_EARLY else str(claims.get("outcome"))
+    return texts.OUTCOMES.get(outcome, outcome)
+
+
+def _epoch(seconds: Any) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if isinstance(seconds, int) else None
+
+
+def _name(request: HttpRequest) -> str:
+    try:
+        return normal_name(request.GET.get("nombre", ""))
+    except ValueError:
+        raise Http404("no resource can have that name") from None

@@ -1,0 +1,137 @@
+"""The live board of a workspace, and what its scripts ask for besides the socket.
+
+The page's scripts draw what the live socket tells (`static/js/board/`). Without them there is a table of what
+is held and waited for at the moment of asking.
+"""
+
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.http import require_safe
+
+from coordination.authority import process as authority
+from coordination.core.names import normal_name
+from coordination.pages.board import pictures
+from coordination.pages.module import figures, scenarios
+from coordination.pages.texts import board as texts
+from coordination.read import current, history
+from coordination.read.current import StorageFault
+from coordination.wire import serialize
+from intramedial.identity.did import check_did
+from intramedial.workspaces import access
+from intramedial.workspaces.models import Membership
+
+ROWS_WITHOUT_SCRIPTS = 100
+AGENTS_AT_ONCE = 40
+MOVES_SHOWN = 4
+# What js/board/main.js imports, so that the browser fetches all at once; a test holds it to the imports.
+MODULES = tuple(
+    f"js/{name}.js"
+    for name in (
+        *("elements/countdown", "elements/short-did"),
+        *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/live", "lib/picture", "lib/text"),
+        "parts/sections",
+        *("board/address", "board/agents", "board/asking", "board/beyond", "board/conduct"),
+        *("board/connection", "board/deadlocks", "board/drawer", "board/graph", "board/graphic"),
+        *("board/list", "board/log", "board/order", "board/rates", "board/replay", "board/resources"),
+        *("board/rows", "board/runs", "board/sparkline"),
+        *("board/still", "board/timeline", "board/why", "board/words"),
+    )
+)
+
+
+def limits() -> dict[str, int]:
+    """The figures that the board's scripts reckon with."""
+    return {**figures.limits(), "offerMs": settings.OFFER_MS, "waitTtlMs": settings.WAIT_TTL_MS}
+
+
+@require_safe
+@access.workspace_page()
+def board(request: HttpRequest, membership: Membership) -> HttpResponse:
+    """The board."""
+    workspace = membership.workspace.public_id
+    context = {
+        **access.context(membership),
+        "shown": _sections(workspace),
+        "rows": ROWS_WITHOUT_SCRIPTS,
+        "clock_ahead": authority.clock_ahead(),
+        "views": texts.VIEWS,
+        "choices": texts.CHOICES,
+        "sparklines": texts.SPARKLINES,
+        "counters": texts.COUNTERS,
+        "texts": texts.all_texts(),
+        "limits": limits(),
+        "modules": MODULES,
+        "socket": f"/ws/espacios/{workspace}/",
+        "agents_page": _address("agent", workspace),
+        "scenarios": scenarios.context(),
+    }
+    return render(request, "board/board.html", context)
+
+
+@require_safe
+@access.workspace_page()
+def search(request: HttpRequest, membership: Membership) -> JsonResponse:
+    """`?prefijo=`: resources whose names begin so, few of them."""
+    try:
+        beginning = normal_name(request.GET.get("prefijo", "").strip())
+    except ValueError:
+        return JsonResponse({"resources": []})
+    try:
+        found = async_to_sync(current.search)(membership.workspace.public_id, beginning)
+    except StorageFault:
+        return JsonResponse({"resources": []}, status=503)
+    return JsonResponse({"resources": found})
+
+
+@require_safe
+@access.workspace_page()
+def conduct(request: HttpRequest, membership: Membership) -> JsonResponse:
+    """`?did=…&did=…`: the trust of these agents and how it moved last."""
+    dids = [did for did in request.GET.getlist("did")[:AGENTS_AT_ONCE] if _is_did(did)]
+    workspace = membership.workspace.public_id
+    try:
+        known = async_to_sync(current.conduct)(workspace, dids)
+        agents = [
+            {"did": did, "trust": said["score"], "moves": _moves(workspace, did)}
+            for did, said in known.items()
+        ]
+    except StorageFault:
+        return JsonResponse({"agents": []}, status=503)
+    return JsonResponse({"agents": agents})
+
+
+def _moves(workspace: str, did: str) -> list[dict[str, Any]]:
+    moves = history.moves(workspace, did, None, MOVES_SHOWN)
+    return [
+        {"delta": float(move.delta), "at": serialize.instant(round(move.at.timestamp() * 1000))}
+        for move in moves
+    ]
+
+
+def _is_did(text: str) -> bool:
+    try:
+        check_did(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _sections(workspace: str) -> list[dict[str, Any]] | None:
+    """The table without scripts; None when it cannot be read."""
+    try:
+        return pictures.sections(workspace, ROWS_WITHOUT_SCRIPTS)
+    except StorageFault:
+        return None
+
+
+def _address(name: str, workspace: str) -> str:
+    """Where another page of the workspace is; empty if it is not mounted."""
+    try:
+        return reverse(name, args=[workspace])
+    except NoReverseMatch:
+        return ""

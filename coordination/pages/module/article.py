@@ -1,0 +1,149 @@
+"""The module page below Lanzar: its sections in order, and everything that their templates say."""
+
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from coordination.api import schemas
+from coordination.pages.module import fields, figures, promises, reference, refusals, samples
+from intramedial.web import amounts, problem_words
+from intramedial.web.errors import Explained
+from intramedial.web.pretty_json import pretty
+
+REQUEST_ID = problem_words.REQUEST_ID
+
+
+class Part(NamedTuple):
+    """A part of a section that the table of contents names."""
+
+    id: str
+    title: Any
+
+
+class Section(NamedTuple):
+    """A section: its anchor, which is the same in every language, its title and its template."""
+
+    id: str
+    title: Any
+    template: str
+    parts: tuple[Part, ...] = ()
+
+
+SECTIONS = (
+    Section("registro", _("Qué queda registrado"), "module/record.html"),
+    Section("mecanismo", _("Cómo funciona"), "module/mechanism.html"),
+    Section(
+        "situaciones",
+        _("Cuatro situaciones"),
+        "module/situations.html",
+        tuple(Part(*pair) for pair in (promises.LOCK, promises.CRASH, promises.CYCLE, promises.STAMPEDE)),
+    ),
+    Section("otra-cosa", _("Cuándo usar otra cosa"), "module/elsewhere.html"),
+    Section("garantias", _("Qué garantiza"), "module/does.html"),
+    Section("no-garantiza", _("Qué no garantiza"), "module/does-not.html"),
+    Section(
+        "construccion",
+        _("Cómo está hecho"),
+        "module/construction.html",
+        (
+            *(Part(*pair) for pair in (promises.READS, promises.TRUST, promises.RECEIPTS, promises.STORAGE)),
+            Part("construccion-limites", _("Límites")),
+            Part("construccion-cobro", _("Qué se cobra")),
+        ),
+    ),
+    Section("ejemplo", _("Una petición y su respuesta"), "module/exchange.html"),
+    Section("rest", _("REST"), "module/rest.html"),
+    Section("mcp", _("MCP"), "module/mcp.html"),
+    Section("errores", _("Errores"), "module/errors.html"),
+)
+
+
+def reasons() -> list[Explained]:
+    """All reasons that the API can give: the module's refusals, then the platform's problems."""
+    return [*refusals.entries(), *problem_words.entries()]
+
+
+def context() -> dict[str, Any]:
+    """What the templates of the sections need, in the language of the moment."""
+    stampede, crashed = samples.stampede(), samples.crashed_holder()
+    entries = reasons()
+    return {
+        **figures.figures(),
+        "sections": SECTIONS,
+        "fields": {
+            "request": fields.of(schemas.LeaseRequest),
+            "lease": fields.of(schemas.Lease),
+            "held": fields.of(schemas.LeaseHeld),
+            "deadlock": fields.of(schemas.Deadlock),
+            "claims": fields.claims(),
+        },
+        "one_lock": samples.one_lock(),
+        "crashed": crashed,
+        "trust_after_expiry": amounts.number(Decimal(str(crashed[3].answer["trust"]["score"]))),
+        "deadlock": samples.broken_deadlock(),
+        "first": samples.FIRST,
+        "second": samples.SECOND,
+        "stampede": stampede,
+        "stampede_others_wait": amounts.duration(stampede.others_wait_ms),
+        "reads": samples.shared_reads(),
+        "manual": samples.MANUAL,
+        "does": promises.DOES,
+        "does_not": promises.DOES_NOT,
+        "limits_table": reference.limits(),
+        "operation_groups": reference.operations(),
+        "tools": reference.tools(),
+        "mcp_configuration": reference.mcp_configuration(),
+        "exchange": exchange(),
+        "refusals": [entry for entry in entries if entry.refusal],
+        "problems": [entry for entry in entries if not entry.refusal],
+        "unavailable_url": reverse("error", args=["authority_unavailable"]),
+        "mismatch_url": reverse("error", args=["actor_mismatch"]),
+    }
+
+
+def plain() -> dict[str, Any]:
+    """What the plain account for models names: figures, three answers, operations, reasons."""
+    granted, held = samples.one_lock()[:2]
+    return {
+        **figures.figures(),
+        "read_classes_plain": ", ".join(f"`{name}`" for name in figures.CLASSES),
+        "exchange_body": granted.body,
+        "granted": granted.text,
+        "held": held.text,
+        "deadlocked": samples.broken_deadlock()[-2].text,
+        "operation_groups": reference.operations(),
+        "tools": reference.tools(),
+        "reasons": reasons(),
+    }
+
+
+def exchange() -> dict[str, str]:
+    """One request and its answer as they go over the wire: request, answer, curl, claims, launch."""
+    sample = samples.one_lock()[0]
+    host = settings.BASE_URL.partition("://")[2]
+    path = sample.line.partition(" ")[2]
+    head = ["HTTP/1.1 200 OK", "content-type: application/json", f"x-request-id: {REQUEST_ID}"]
+    answer = {**sample.answer, "receipt": samples.RECEIPT}
+    return {
+        "request": "\n".join(
+            (
+                f"{sample.line} HTTP/1.1",
+                f"Host: {host}",
+                "Authorization: Bearer imk_…",
+                "Content-Type: application/json",
+                "",
+                sample.body,
+            )
+        ),
+        "answer": "\n".join((*head, "cache-control: no-store", "", pretty(answer))),
+        "curl": (
+            f"curl -sS {settings.BASE_URL}{path} \\\n"
+            '  -H "Authorization: Bearer $INTRAMEDIAL_KEY" \\\n'
+            f"  --json '{pretty(sample.members)}'"
+        ),
+        "claims": pretty(fields.example_claims(sample.answer, sample.body.encode())),
+        "launch": sample.launch,
+    }

@@ -1,0 +1,1 @@
+"""The words that the pages' scripts show, by the scripts' own keys."""

@@ -1,0 +1,1 @@
+"""What the authority remembers: worlds in memory, rows in a database."""

@@ -1,0 +1,1 @@
+"""The databases that can hold the leases: SQLite and PostgreSQL."""

@@ -1,0 +1,1 @@
+"""The engine for several server processes: PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Values that clients see: ids, cursors, and the JSON forms of what the core decides."""

@@ -1,0 +1,218 @@
+"""The wire form of core values: dictionaries of camelCase fields, instants as RFC 3339 in UTC.
+
+Pure, so that the authority can fix an answer's bytes within the deciding transaction, and REST, MCP and the
+pages return the same fields. A lease id appears only in answers to the lease's holder.
+"""
+
+import time
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from coordination.core.messages import (
+    Acquire,
+    Command,
+    Deadlock,
+    Ended,
+    Event,
+    Granted,
+    Held,
+    LimitReached,
+    NotReleased,
+    Outcome,
+    Release,
+    Released,
+    Step,
+    Withdrawn,
+)
+from coordination.core.model import Lease, Resource, Rules, Wait
+from coordination.core.picture import DeadlockPair
+
+Json = dict[str, Any]
+
+ENDED_EARLY = "coordination.give_back"
+"""The claim `event` of the receipt for a lease that was revoked or returned undelivered. Receipts are kept
+for good, so the name stays."""
+
+
+@lru_cache(maxsize=4096)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+def instant(ms: int) -> str:
+    """Milliseconds since the epoch as RFC 3339 in UTC, `2026-01-31T12:00:00.000Z`."""
+    seconds, rest = divmod(ms, 1000)
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+def body(resource: str, outcome: Outcome, rules: Rules) -> Json:
+    """The answer's body without its receipt, for a command about `resource` (a base name).
+
+    Every refusal names the resource, as a grant and a release do, so that its receipt says what was refused.
+    REST and MCP answer LimitReached with a problem, not with this body.
+    """
+    match outcome:
+        case Granted():
+            return {"ok": True, "lease": _granted(outcome, rules)}
+        case Held():
+            return _held(resource, outcome)
+        case Deadlock():
+            return {
+                "ok": False,
+                "reason": outcome.reason.value,
+                "resource": resource,
+                "holder": outcome.holder,
+                "waitingOn": outcome.waiting_on,
+                "cycle": cycle(outcome.cycle),
+            }
+        case Released():
+            released = {
+                "leaseId": outcome.lease_id,
+                "resource": outcome.resource,
+                "fencingToken": outcome.token,
+            }
+            trust = {"score": float(outcome.trust), "delta": float(outcome.delta)}
+            return {"ok": True, "released": released, "trust": trust}
+        case NotReleased():
+            refused: Json = {"ok": False, "reason": outcome.reason.value, "resource": resource}
+            return refused if outcome.holder is None else {**refused, "holder": outcome.holder}
+        case Withdrawn():
+            return {"ok": True, "withdrawn": outcome.withdrawn}
+        case Ended():
+            return {"ok": True, "ended": outcome.ended}
+        case LimitReached():
+            return {"ok": False, "reason": "rate_limited", "limit": outcome.limit}
+
+
+def _granted(outcome: Granted, rules: Rules) -> Json:
+    lease = outcome.lease
+    return {
+        "leaseId": lease.lease_id,
+        "resource": outcome.resource,
+        "holder": lease.agent,
+        "mode": lease.mode.value,
+        "fencingToken": lease.token,
+        "acquiredAt": instant(lease.acquired_at),
+        "expiresAt": instant(lease.expires_at),
+        "ttlMs": rules.lease_ttl_ms,
+        "renewed": outcome.renewed,
+    }
+
+
+def _held(resource: str, outcome: Held) -> Json:
+    said: Json = {
+        "ok": False,
+        "reason": outcome.reason.value,
+        "resource": resource,
+        "holder": outcome.holder,
+        "holders": list(outcome.holders),
+        "offered": outcome.offered,
+    }
+    if outcome.expires_at is not None:
+        said["expiresAt"] = instant(outcome.expires_at)
+    said["queued"] = outcome.position is not None
+    if outcome.position is not None and outcome.kept_until is not None:
+        said["position"] = outcome.position
+        said["keptUntil"] = instant(outcome.kept_until)
+    said["stampede"] = {"admitted": outcome.admitted, "waitMs": outcome.wait_ms}
+    return said
+
+
+def cycle(steps: Iterable[Step]) -> list[Json]:
+    return [{"agent": step.agent, "waitsFor": step.waits_for} for step in steps]
+
+
+def receipt_names(command: Command, outcome: Outcome) -> tuple[str, str] | None:
+    """The claims `event` and `outcome` of the receipt for an answer; None for one that has no receipt."""
+    match command, outcome:
+        case Acquire(), Granted():
+            return "coordination.lease", "renewed" if outcome.renewed else "granted"
+        case Acquire(), Held() | Deadlock():
+            return "coordination.lease", outcome.reason.value
+        case Release(), Released():
+            return "coordination.release", "released"
+        case Release(), NotReleased():
+            return "coordination.release", outcome.reason.value
+        case _:
+            return None
+
+
+def ended(happened: Event, lease: Lease) -> Json:
+    """The `result` of a receipt for a lease that ended with nobody asking: it ran out or was given back."""
+    said: Json = {
+        "ok": True,
+        happened.kind.value: {
+            "leaseId": lease.lease_id,
+            "resource": happened.resource,
+            "holder": lease.agent,
+            "mode": lease.mode.value,
+            "fencingToken": lease.token,
+            "acquiredAt": instant(lease.acquired_at),
+            "expiresAt": instant(lease.expires_at),
+        },
+    }
+    if happened.trust is not None:
+        said["trust"] = {"score": float(happened.trust.score), "delta": float(happened.trust.delta)}
+    if happened.outage:
+        said["outage"] = True
+    return said
+
+
+def event(happened: Event) -> Json:
+    """One event for the live board. No lease id: the board is for the whole workspace."""
+    said: Json = {
+        "event": happened.kind.value,
+        "resource": happened.resource,
+        "actorDid": happened.agent,
+        "at": instant(happened.at),
+    }
+    if happened.mode is not None:
+        said["mode"] = happened.mode.value
+    if (lease := happened.lease) is not None:
+        said |= {"mode": lease.mode.value, "fencingToken": lease.token}
+        said |= {"acquiredAt": instant(lease.acquired_at), "expiresAt": instant(lease.expires_at)}
+    if happened.until is not None:
+        said["until"] = instant(happened.until)
+    if (refused := happened.deadlock) is not None:
+        said |= {"holder": refused.holder, "waitingOn": refused.waiting_on, "cycle": cycle(refused.cycle)}
+    if (trust := happened.trust) is not None:
+        said["trust"] = {"score": float(trust.score), "delta": float(trust.delta)}
+    if happened.outage:
+        said["outage"] = True
+    return said
+
+
+def holder(resource: Resource, lease: Lease) -> Json:
+    return {
+        "resource": resource.name,
+        "holder": lease.agent,
+        "mode": lease.mode.value,
+        "acquiredAt": instant(lease.acquired_at),
+        "expiresAt": instant(lease.expires_at),
+        "fencingToken": lease.token,
+    }
+
+
+def waiter(resource: Resource, wait: Wait, place: int, rules: Rules) -> Json:
+    """One wait; `place` counts from 0."""
+    said: Json = {
+        "resource": resource.name,
+        "actorDid": wait.agent,
+        "mode": wait.mode.value,
+        "position": place + 1,
+        "waitMs": rules.wait_ms(place),
+        "since": instant(wait.since),
+    }
+    if wait.offered_at is not None:
+        said["offeredUntil"] = instant(wait.ends_at(rules))
+    return said
+
+
+def deadlock(pair: DeadlockPair) -> Json:
+    return {
+        "agents": list(pair.agents),
+        "resources": list(pair.resources),
+        "cycle": cycle(pair.cycle),
+        "at": instant(pair.at),
+    }

@@ -1,0 +1,177 @@
+"""The last room on the disk is for leases.
+
+Embedded, all databases are files of one directory, and whatever grows there takes room from the authority,
+which can end no lease on a full disk. So a part of the disk is a reserve (`INTRAMEDIAL_DISK_RESERVE_MB`, a
+quarter of a small disk). When less than that is free, what can wait or be refused is:
+
+- the ledger takes no entries; they wait in the authority's outbox, which has a limit of its own;
+- no trial, no scenario, no request for access begins.
+
+Leases go on. Should others fill the disk all the same, a file that was set aside for it (`leases.reserve`) is
+deleted, and its room lets leases be granted, released and reclaimed until an operator makes more.
+
+With PostgreSQL there is nothing to look at from here: give its disk an alarm, or the ledger a server of its
+own (`LEDGER_DATABASE_URL`). The outbox has its limit there too.
+"""
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+
+from intramedial import databases
+from intramedial.http.problems import Problem
+
+logger = logging.getLogger(__name__)
+
+MB = 1 << 20
+LOOK_EVERY_S = 1.0
+SHARE = 4
+"""The reserve is no more than this part of the disk."""
+SET_ASIDE = 8 * MB
+"""Bytes of the file; half of a reserve that is small. The write-ahead log of leases takes 4 MB of it."""
+
+
+class Disk:
+    """The disk of a directory, and the reserve on it, in bytes. Safe between threads."""
+
+    def __init__(
+        self,
+        directory: Path,
+        reserve: int,
+        clock: Callable[[], float] = time.monotonic,
+        statvfs: Callable[[Path], os.statvfs_result] = os.statvfs,
+    ) -> None:
+        self._directory = directory
+        self._wanted = reserve
+        self._clock, self._statvfs = clock, statvfs
+        self._aside = directory / "leases.reserve"
+        self._lock = threading.Lock()
+        self._next = float("-inf")
+        self._low = False
+        self.reserve = reserve
+        """As large as it is on this disk, once it was looked at."""
+
+    def low(self) -> bool:
+        """Whether less than the reserve is free; looked at once a second at most."""
+        if self._clock() >= self._next:
+            self.look()
+        return self._low
+
+    def look(self) -> None:
+        """Look now; set the file aside, or give its room back. A disk that cannot be asked is as before."""
+        with self._lock:
+            self._next = self._clock() + LOOK_EVERY_S
+            try:
+                found = self._statvfs(self._directory)
+            except OSError as error:
+                logger.warning("how full the disk is cannot be known: %s", error)
+                return
+            free = found.f_bavail * found.f_frsize
+            self.reserve = min(self._wanted, found.f_blocks * found.f_frsize // SHARE)
+            size = min(SET_ASIDE, self.reserve // 2)
+            low = free < self.reserve
+            if low != self._low:
+                self._tell(low, free)
+            self._low = low
+            if free < size:
+                self._give_back()
+            elif free >= self.reserve + 2 * size and size and not self._aside.exists():
+                self._set_aside(size)
+
+    def _tell(self, low: bool, free: int) -> None:
+        if low:
+            logger.error(
+                "the disk of %s is nearly full: %s MB are free, %s MB are kept for leases. The ledger takes"
+                " no entries and no trial begins until there is more room; leases go on",
+                self._directory,
+                free // MB,
+                self.reserve // MB,
+            )
+        else:
+            logger.warning("the disk of %s has room again: %s MB", self._directory, free // MB)
+
+    def _set_aside(self, size: int) -> None:
+        draft = self._aside.with_suffix(".draft")
+        try:
+            with open(draft, "wb") as file:
+                os.chmod(draft, 0o600)
+                os.posix_fallocate(file.fileno(), 0, size)
+            os.rename(draft, self._aside)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                draft.unlink()
+            logger.warning("no room could be set aside for leases: %s", error)
+
+    def _give_back(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._aside.unlink()
+            logger.error("the disk of %s is full: the room set aside for leases is in use", self._directory)
+
+
+@cache
+def disk() -> Disk | None:
+    """The disk of this service's SQLite files; None where there are none, and where no reserve is wanted."""
+    if not settings.DISK_RESERVE_MB or not any(map(databases.is_file, databases.NAME_OF_ALIAS)):
+        return None
+    return Disk(settings.DATA_DIR, settings.DISK_RESERVE_MB * MB)
+
+
+def low() -> bool:
+    """Whether only leases may be written now."""
+    found = disk()
+    return found is not None and found.low()
+
+
+def look() -> None:
+    """A write failed: see whether the disk is full, and give back what was set aside."""
+    if (found := disk()) is not None:
+        found.look()
+
+
+def reserve() -> int | None:
+    """How many bytes are kept for leases, as far as that can be known here."""
+    found = disk()
+    if found is None:
+        return None
+    found.low()
+    return found.reserve
+
+
+def require_room(what: str) -> None:
+    """Problem `authority_unavailable` (503) when `what`, as in "no new trials", has to wait for room."""
+    if low():
+        raise Problem(
+            "authority_unavailable",
+            f"The disk of this service is nearly full: {what} for now. Leases go on.",
+            headers={"retry-after": "60"},
+        )
+
+
+class Watch:
+    """Looks every second, whether or not anybody asks; from a thread of its own."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="disk", daemon=True)
+
+    def start(self) -> None:
+        """Begin, where there is something to look at."""
+        if disk() is not None:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End."""
+        self._stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join(timeout=2)
+
+    def _work(self) -> None:
+        while not self._stopping.wait(LOOK_EVERY_S):
+            low()

@@ -1,0 +1,1 @@
+"""Requests and answers of the JSON API, independent of who asks."""

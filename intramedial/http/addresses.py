@@ -1,0 +1,68 @@
+"""Whose address a request comes from, for limits; kept only as a keyed hash."""
+
+import ipaddress
+from collections.abc import Sequence
+
+from django.utils.crypto import salted_hmac
+
+from intramedial.settings_parsers import Network
+
+# Of IPv6, one customer usually has a whole /64, and can often have a whole /48 for the asking.
+IPV6_PREFIX = 64
+IPV6_SITE = 48
+
+
+def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
+    """The address of the client, empty if there is none (a Unix socket).
+
+    `peer` is the connection's other end, `forwarded_for` the request's `X-Forwarded-For`. Of that, each entry
+    is believed only when the one to its right is a trusted proxy's, the connection itself the last of them.
+    """
+    address = _parse(peer)
+    for entry in reversed(forwarded_for.split(",")):
+        if address is None or not any(address in network for network in trusted):
+            break
+        before = _parse(entry.strip())
+        if before is None:
+            break
+        address = before
+    return "" if address is None else str(address)
+
+
+def counted_as(peer: str, trusted: Sequence[Network]) -> str | None:
+    """What the connections of `peer` are counted as: its address, of IPv6 its /64. None for a trusted proxy,
+    which has connections for many, and for what is no address (a Unix socket)."""
+    parsed = _parse(peer)
+    if parsed is None or any(parsed in network for network in trusted):
+        return None
+    return _network(parsed, IPV6_PREFIX)
+
+
+def address_hash(address: str) -> str:
+    """A keyed hash of an address (of IPv6: of its /64): says whether two are the same, and nothing else."""
+    parsed = _parse(address)
+    return _hash(address if parsed is None else _network(parsed, IPV6_PREFIX))
+
+
+def site_hash(address: str) -> str:
+    """The same of the IPv6 /48 of an address; empty for one that has none."""
+    parsed = _parse(address)
+    return _hash(_network(parsed, IPV6_SITE)) if isinstance(parsed, ipaddress.IPv6Address) else ""
+
+
+def _hash(text: str) -> str:
+    return salted_hmac("intramedial.address", text, algorithm="sha256").hexdigest()
+
+
+def _network(address: ipaddress.IPv4Address | ipaddress.IPv6Address, prefix: int) -> str:
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    return str(ipaddress.ip_network((address, prefix), strict=False))
+
+
+def _parse(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

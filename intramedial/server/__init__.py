@@ -1,0 +1,1 @@
+"""The HTTP and WebSocket server: from bytes of a connection to ASGI."""

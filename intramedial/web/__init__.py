@@ -1,0 +1,1 @@
+"""What all pages share: errors, static files, other forms of a page, the admin site."""

@@ -1,0 +1,154 @@
+"""API keys: ``Authorization: Bearer imk_…``.
+
+A key that was found, or not found, is remembered for less than a second: the hot path asks no database, and
+a revoked key stops working within that second.
+"""
+
+import asyncio
+import hmac
+import logging
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from django.db.models import Q
+
+from intramedial.databases.threads import DatabaseThreads
+from intramedial.http.principal import Principal
+from intramedial.workspaces import keys
+from intramedial.workspaces.models import ApiKey
+
+logger = logging.getLogger(__name__)
+
+# Counted from before the look-up. The rest of the promised second is for the look-up and the answer.
+REMEMBERED_S = 0.9
+REMEMBERED_KEYS = 10_000
+REMEMBERED_STRANGERS = 1_000
+
+
+@dataclass(frozen=True)
+class KnownKey:
+    """An API key that was in force when it was looked up; ``expires_at`` in seconds since the Unix epoch."""
+
+    id: int
+    principal: Principal
+    expires_at: float | None
+
+
+def find_key(secret: str) -> KnownKey | None:
+    """Look a key up in the database; ``None`` if it is unknown, revoked or expired."""
+    # The prefix finds the row, the comparison in constant time decides.
+    row = ApiKey.objects.select_related("workspace").filter(prefix=secret[: keys.PREFIX_LENGTH]).first()
+    if row is None or not hmac.compare_digest(row.sha256, keys.digest(secret)) or row.revoked_at:
+        return None
+    principal = Principal(
+        workspace=row.workspace.public_id,
+        auth="workspace_key" if row.actor_did is None else "agent_key",
+        actor=row.actor_did,
+        read_only=row.read_only,
+        semantic_classes=MappingProxyType(row.workspace.semantic_classes),
+    )
+    return KnownKey(row.pk, principal, row.expires_at and row.expires_at.timestamp())
+
+
+class KeyCache:
+    """Keys looked up in the last moments, by the SHA-256 of the secret; lives on the event loop.
+
+    Requests that come with the same key while it is being looked up share that look-up. ``find`` gives the
+    key or ``None``; strangers are remembered apart, so that a flood of them cannot push the known keys out.
+    """
+
+    def __init__(
+        self, find: Callable[[str], Awaitable[KnownKey | None]], clock: Callable[[], float] = time.monotonic
+    ):
+        self._find = find
+        self._clock = clock
+        self._known: dict[str, tuple[float, KnownKey | None]] = {}
+        self._strangers: dict[str, tuple[float, KnownKey | None]] = {}
+        self._asking: dict[str, asyncio.Task[KnownKey | None]] = {}
+
+    async def get(self, secret: str) -> KnownKey | None:
+        """The key that ``secret`` is, from memory or from the database."""
+        digest = keys.digest(secret)
+        now = self._clock()
+        entry = self._known.get(digest) or self._strangers.get(digest)
+        if entry is not None and now < entry[0]:
+            return entry[1]
+        if not keys.well_formed(secret):
+            return None
+        task = self._asking.get(digest)
+        if task is None or task.get_loop() is not asyncio.get_running_loop():
+            task = asyncio.get_running_loop().create_task(self._ask(digest, secret, now + REMEMBERED_S))
+            self._asking[digest] = task
+            # Marks a failure as seen, should every caller have gone away before it.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        # A caller that goes away must not take the shared look-up with it.
+        return await asyncio.shield(task)
+
+    async def _ask(self, digest: str, secret: str, until: float) -> KnownKey | None:
+        try:
+            found = await self._find(secret)
+            self._known.pop(digest, None)
+            self._strangers.pop(digest, None)
+            remembered, limit = (
+                (self._strangers, REMEMBERED_STRANGERS) if found is None else (self._known, REMEMBERED_KEYS)
+            )
+            remembered[digest] = (until, found)
+            if len(remembered) > limit:
+                del remembered[next(iter(remembered))]  # the one looked up longest ago
+            return found
+        finally:
+            self._asking.pop(digest, None)
+
+
+class LastUses:
+    """Records when keys were last used, to the minute, in a thread of its own and several keys at once."""
+
+    def __init__(self, threads: DatabaseThreads):
+        self._threads = threads
+        self._lock = threading.Lock()
+        self._noted: dict[int, int] = {}  # key id -> the minute of its last note
+        self._pending: dict[int, int] = {}
+        self._writing = False
+
+    def note(self, key_id: int, now: float) -> None:
+        """Note a use at ``now`` (seconds since the Unix epoch); cheap, and never fails."""
+        minute = int(now) // 60
+        if self._noted.get(key_id) == minute:
+            return
+        with self._lock:
+            if len(self._noted) >= REMEMBERED_KEYS:
+                self._noted.clear()
+            self._noted[key_id] = self._pending[key_id] = minute
+            if self._writing:
+                return
+            self._writing = True
+        self._threads.submit(self._write_all)
+
+    def _write_all(self) -> None:
+        try:
+            while pending := self._take():
+                _write_last_uses(pending)
+        except Exception:
+            # Losing a last use harms nobody; it must not keep the next one from being written.
+            logger.exception("the last use of API keys was not recorded")
+            with self._lock:
+                self._writing = False
+            raise
+
+    def _take(self) -> dict[int, int]:
+        with self._lock:
+            pending, self._pending = self._pending, {}
+            self._writing = bool(pending)
+        return pending
+
+
+def _write_last_uses(minutes: dict[int, int]) -> None:
+    for minute in set(minutes.values()):
+        at = datetime.fromtimestamp(minute * 60, UTC)
+        used = [key_id for key_id, last in minutes.items() if last == minute]
+        older = Q(last_used_at=None) | Q(last_used_at__lt=at)
+        ApiKey.objects.filter(older, pk__in=used).update(last_used_at=at)

@@ -1,0 +1,1 @@
+export * from "../js/bundled/editor.js";
