@@ -85,7 +85,7 @@ def step(machine: Any, dice: random.Random, leases: list[tuple[str, str, str]]) 
     elif chosen < 0.83:
         machine.withdraw(lease=lease)
     elif chosen < 0.87:
-        machine.give_back(lease=lease)
+        machine.revoke(lease=lease)
     elif chosen < 0.94:
         machine.let_time_pass(span=dice.randint(1, 15))
     elif chosen < 0.97:
