@@ -124,8 +124,10 @@ class Launcher:
         connection.sendall(body)
         return Started(connection)
 
-    def run(self, arguments: Sequence[str], env: Mapping[str, str], timeout: float) -> tuple[int, str, str]:
-        """The same to its end: exit code, stdout, stderr."""
+    def run(
+        self, arguments: Sequence[str], env: Mapping[str, str], timeout: float
+    ) -> "subprocess.CompletedProcess[str]":
+        """The same to its end, with what it wrote."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
             started = self.start(arguments, env, out.fileno(), errors.fileno())
             try:
@@ -135,7 +137,7 @@ class Launcher:
                 raise
             out.seek(0)
             errors.seek(0)
-            return code, out.read().decode(), errors.read().decode()
+            return subprocess.CompletedProcess(arguments, code, out.read().decode(), errors.read().decode())
 
     def _address(self) -> str:
         with self._lock:

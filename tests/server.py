@@ -20,18 +20,21 @@ launcher: Launcher | None = None
 """How tests start servers and commands: quickly. None: each as a program of its own, as an operator does."""
 
 
+def command(*arguments: str, env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    """Run one management command to its end, in this environment and `env`."""
+    arguments, env = ("manage.py", *arguments), {**os.environ, **env}
+    if launcher is not None:
+        return launcher.run(arguments, env, READY_S)
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True, timeout=READY_S
+    )
+
+
 def manage(*arguments: str, env: dict[str, str]) -> str:
     """Run one management command to its end; returns its stdout, fails with its stderr."""
-    command, env = ["manage.py", *arguments], {**os.environ, **env}
-    if launcher is not None:
-        code, out, errors = launcher.run(command, env, READY_S)
-    else:
-        done = subprocess.run(
-            [sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=READY_S
-        )
-        code, out, errors = done.returncode, done.stdout, done.stderr
-    assert code == 0, errors
-    return out
+    done = command(*arguments, env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def bootstrap(data_dir: Path, env: dict[str, str]) -> Path:
