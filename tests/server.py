@@ -15,7 +15,7 @@ from tests.launcher import Launcher, Started
 from tests.services import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
-READY_S = 60
+READY_S = 120
 launcher: Launcher | None = None
 """How tests start servers and commands: quickly. None: each as a program of its own, as an operator does."""
 
