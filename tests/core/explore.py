@@ -12,8 +12,8 @@ import sys
 
 from .explorer import Explorer, Violation
 
-QUICK = ("2:ss", "3:ss/1", "4:s", "5:e", "3:eee", "4:ee")
-FULL = (*QUICK, "2:sss", "3:ss", "4:ss/1", "5:s", "5:ee")
+QUICK = ("2:ss", "3:ss/1", "4:s", "5:e", "4:ee")
+FULL = (*QUICK, "3:eee", "2:sss", "3:ss", "4:ss/1", "5:s", "5:ee")
 
 
 def main(arguments: list[str] | None = None) -> int:

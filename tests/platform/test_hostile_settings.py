@@ -5,7 +5,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from coordination.core.messages import Granted
-from tests.server import ROOT
+from tests import server as servers
 from tests.services import Postgres
 from tests.store.databases import migrate_postgres
 from tests.store.doors import Door, PostgresDatabase
@@ -65,14 +64,9 @@ def alter(cluster: Postgres, whom: str, settings: dict[str, str]) -> None:
 
 
 def run(command: str, data_dir: Path, url: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "manage.py", command, *(["--json"] if command == "bootstrap" else [])],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url, "INTRAMEDIAL_DATA_DIR": str(data_dir)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    options = ["--json"] if command == "bootstrap" else []
+    env = {"DATABASE_URL": url, "INTRAMEDIAL_DATA_DIR": str(data_dir)}
+    return servers.command(command, *options, env=env)
 
 
 @pytest.mark.parametrize("of", ["database", "role"])

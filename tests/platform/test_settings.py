@@ -13,7 +13,7 @@ from intramedial import databases
 from intramedial import settings_parsers as parsers
 from intramedial.settings import base_url, read, secret_key
 from intramedial.settings_table import TABLE, BadSetting
-from tests.server import ROOT
+from tests.server import ROOT, command
 
 CONTRACT = {
     "HOST": "127.0.0.1",
@@ -92,13 +92,7 @@ def test_a_refused_database_address_does_not_show_its_password():
 
 
 def test_a_command_ends_with_words_and_not_with_a_default():
-    done = subprocess.run(
-        [sys.executable, "manage.py", "check"],
-        cwd=ROOT,
-        env={**os.environ, "INTRAMEDIAL_LEASE_TTL_MS": "soon"},
-        capture_output=True,
-        text=True,
-    )
+    done = command("check", env={"INTRAMEDIAL_LEASE_TTL_MS": "soon"})
     assert done.returncode == 1
     words = "Bad setting in the environment: INTRAMEDIAL_LEASE_TTL_MS 'soon' must be a whole number"
     assert done.stderr.startswith(words)

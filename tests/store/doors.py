@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -14,7 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from coordination.authority import process as processes
-from coordination.authority.replies import Answer, Ask
+from coordination.authority.replies import Answer, Ask, Unavailable
 from coordination.authority.thread import Authority
 from coordination.core.messages import Acquire, Command, Release
 from coordination.core.model import Mode, Rules
@@ -159,7 +159,13 @@ class Door:
         await asyncio.gather(task, return_exceptions=True)
 
     def kinds(self, kind: str) -> list[dict[str, Any]]:
-        """The published events of one kind."""
+        """The published events of one kind.
+
+        Events are published after the answers are given. So a job on the authority's thread comes first:
+        when it is done, the events of every answer so far are published.
+        """
+        with suppress(Unavailable):  # it has ended, and publishes no more
+            self.authority.run(lambda store: None).result(30)
         return [event for _, event in self.events if event["event"] == kind]
 
     def stop(self) -> None:
@@ -170,8 +176,8 @@ class Door:
 def held(authority: Authority) -> Iterator[None]:
     """An authority's thread is kept busy within, so that all that is asked is decided in one batch."""
     begun, ended = threading.Event(), threading.Event()
-    authority.run(lambda store: (begun.set(), ended.wait(10)))
-    assert begun.wait(10)
+    authority.run(lambda store: (begun.set(), ended.wait(30)))
+    assert begun.wait(30)
     try:
         yield
     finally:
@@ -221,7 +227,7 @@ class Faulty:
         self._stage("answer")
 
 
-async def until(true: Callable[[], object], within_s: float = 10) -> None:
+async def until(true: Callable[[], object], within_s: float = 30) -> None:
     """Wait for what another thread does."""
     async with asyncio.timeout(within_s):
         while not true():

@@ -91,7 +91,7 @@ async def test_a_silent_connection_becomes_an_error(
     [heard] = await door.together(door.acquire("did:a"))
     assert isinstance(heard, Unavailable)
     assert isinstance(await door.acquire("did:b"), Granted)
-    assert monotonic() - began < 5
+    assert monotonic() - began < 8  # as long as the session would wait by itself
 
 
 async def test_a_server_process_that_stands_still_becomes_an_error(

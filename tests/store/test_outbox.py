@@ -23,7 +23,7 @@ from intramedial.ledger.models import Entry
 from intramedial.receipts import receipt, signing
 from tests.store.doors import DIGEST, Database, PostgresDatabase
 
-DECIDED_S = 2.0  # what a decision may take on a busy machine; a ledger takes ten seconds to be given up
+DECIDED_S = 9.0  # what a decision may take on a busy machine; a ledger takes ten seconds to be given up
 
 Leaves = dict[str, str]
 
@@ -59,7 +59,7 @@ class Reader:
 
         return await self.threads.run(read)
 
-    async def has(self, expected: Leaves, within_s: float = 20) -> None:
+    async def has(self, expected: Leaves, within_s: float = 30) -> None:
         """Wait until the ledger has these leaves, and see that it has no others of the workspace."""
         async with asyncio.timeout(within_s):
             while len(found := await self.leaves()) < len(expected):

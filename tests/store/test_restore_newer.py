@@ -1,16 +1,13 @@
 """What a newer version set up is put in place, repaired or purged by no older one."""
 
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.server import ROOT
+from tests.server import command
 
 
 @pytest.fixture
@@ -29,14 +26,11 @@ def newer(database: Path) -> Path:
     return database
 
 
-def refused(data_dir: Path, *command: str) -> bool:
+def refused(data_dir: Path, *words: str) -> bool:
     """Whether the command refuses with words about the migration; `purge` does the rest, and says so."""
-    env = {**os.environ, "DATABASE_URL": "", "INTRAMEDIAL_DATA_DIR": str(data_dir)}
-    done = subprocess.run(
-        [sys.executable, "manage.py", *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
-    )
+    done = command(*words, env={"DATABASE_URL": "", "INTRAMEDIAL_DATA_DIR": str(data_dir)})
     assert "Traceback" not in done.stderr
-    assert command == ("purge",) or done.returncode == 1, done
+    assert words == ("purge",) or done.returncode == 1, done
     return "newer version" in done.stderr and "coordination.0999_later" in done.stderr
 
 

@@ -301,11 +301,7 @@ class PostgresEngine(PostgresStanding):
         with faults():
             _, moves = self._ask(
                 ("DELETE FROM lease_outage WHERE until < %s", [before]),
-                (
-                    "DELETE FROM lease_trust_move WHERE at < %s"
-                    " AND id = ANY(ARRAY(SELECT id FROM lease_trust_move ORDER BY id LIMIT %s))",
-                    [before, limit],
-                ),
+                (sql.FORGET_MOVES, [limit, before]),
             )
         return moves.met
 

@@ -237,6 +237,12 @@ FORGET_RESOURCES = (
     " WHERE ctid = ANY(ARRAY(SELECT ctid FROM lease_resource WHERE workspace = %s LIMIT %s))"
     " RETURNING last_token"
 )
+# The oldest rows are read in the order of their ids and deleted by their place in the table, so statistics do
+# not choose the plan. With `id = ANY (…)`, a plan made when the table was empty read all of another index.
+FORGET_MOVES = (
+    "DELETE FROM lease_trust_move WHERE ctid = ANY(ARRAY(SELECT ctid FROM"
+    " (SELECT ctid, at FROM lease_trust_move ORDER BY id LIMIT %s) AS oldest WHERE at < %s))"
+)
 FORGET_FLOOR = "DELETE FROM lease_tenant WHERE workspace = %s RETURNING token_floor"
 RAISE_FLOOR = (
     "INSERT INTO lease_tenant (workspace, active, token_floor, stamp) VALUES (%s, 0, %s, 0)"
