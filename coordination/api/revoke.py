@@ -1,7 +1,7 @@
 """Revoke a lease, which ends it before it expires: an owner on the board, an operator in the admin.
 
 The authority decides it like every command. The resource is offered to the next waiter, the agent's trust
-does not move, and the ledger gets a receipt (`coordination.give_back`). The audit log has who did it and why.
+does not move, and the ledger gets a receipt (`coordination.revoke`). The audit log has who did it and why.
 The agent gets no message. Its next call answers that it holds nothing, and a protected system that checks
 fencing tokens refuses it once the next holder has written.
 """

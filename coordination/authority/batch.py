@@ -71,7 +71,7 @@ class Batch:
             self._kid = _kid()
             for workspace, world in transaction.worlds.items():
                 for event in world.events:
-                    self._record_end(transaction, workspace, event)
+                    self._record_end(transaction, workspace, event, serialize.EXPIRED)
             self._return_undelivered(transaction)
             for item in self.items:
                 self.answers.append(self._decide(store, transaction, item.ask))
@@ -142,8 +142,9 @@ class Batch:
         world = transaction.worlds[workspace]
         seen = len(world.events)
         outcome = decide(world, command, transaction.now)
+        end = serialize.REVOKED if isinstance(command, Revoke) else serialize.RETURNED_UNDELIVERED
         for event in world.events[seen:]:
-            self._record_end(transaction, workspace, event)
+            self._record_end(transaction, workspace, event, end)
         return outcome
 
     def _decide(self, store: Store, transaction: Transaction, ask: Ask) -> Answer:
@@ -180,9 +181,9 @@ class Batch:
             return False
         return not outcome.renewed or outcome.lease.lease_id in {owed.lease_id for owed in self.owed}
 
-    def _record_end(self, transaction: Transaction, workspace: str, event: Event) -> None:
-        """Record the end of a lease that its agent did not release: it expired, was revoked or was returned
-        undelivered."""
+    def _record_end(self, transaction: Transaction, workspace: str, event: Event, end: str) -> None:
+        """Record the end of a lease that its agent did not release: it expired, or `end` names the receipt's
+        event."""
         if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED):
             return
         if event.agent in self._passing:
@@ -195,7 +196,7 @@ class Batch:
             sub=event.agent,
             auth=None,
             workspace=workspace,
-            event="coordination.expire" if expired else serialize.ENDED_EARLY,
+            event=serialize.EXPIRED if expired else end,
             outcome="expired" if expired else "released",
             resource=event.resource,
             digest=None,

@@ -30,9 +30,15 @@ from coordination.core.waitgraph import DeadlockPair
 
 Json = dict[str, Any]
 
-ENDED_EARLY = "coordination.give_back"
-"""The claim `event` of the receipt for a lease that was revoked or returned undelivered. Receipts are kept
-for good, so the name stays."""
+EXPIRED = "coordination.expire"
+"""The claim `event` of the receipt for a lease that expired."""
+REVOKED = "coordination.revoke"
+"""The claim `event` of the receipt for a lease that was revoked."""
+RETURNED_UNDELIVERED = "coordination.return_undelivered"
+"""The same for a lease that ended because no caller received its grant."""
+ENDED_EARLY = {REVOKED: "revoked", RETURNED_UNDELIVERED: "returned", "coordination.give_back": "ended"}
+"""What pages call these ends. Their claim `outcome` is `released`. Early receipts, which are kept for good,
+have one event for both."""
 
 
 @lru_cache(maxsize=4096)

@@ -113,7 +113,7 @@ def _line(entry: ledger.Recorded) -> Json:
 def _words(claims: Json) -> Text:
     """The outcome of a receipt in words. Its claims say `released` for a revoked lease too; the event tells
     them apart."""
-    outcome = "revoked" if claims.get("event") == serialize.ENDED_EARLY else str(claims.get("outcome"))
+    outcome = serialize.ENDED_EARLY.get(str(claims.get("event")), str(claims.get("outcome")))
     return texts.OUTCOMES.get(outcome, outcome)
 
 

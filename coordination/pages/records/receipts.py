@@ -36,7 +36,11 @@ OUTCOMES: dict[str, Text] = {
     "expired": _("caducado"),
     "deadlock": _("interbloqueo"),
 }
-ENDED_EARLY = _("terminado por la autoridad")
+ENDED_EARLY: dict[str, Text] = {
+    "revoked": _("revocado"),
+    "returned": _("devuelto sin entregar"),
+    "ended": _("terminado por la autoridad"),
+}
 AUTH: dict[str, Text] = {
     "workspace_key": _("clave del espacio"),
     "agent_key": _("clave del agente"),
@@ -198,7 +202,8 @@ def _keys() -> list[Json]:
 def _line(receipt_id: str, claims: Json, index: int | None = None) -> Json:
     """A receipt as one row; `index` is its place in the ledger, None while it waits."""
     outcome = str(claims.get("outcome", ""))
-    words = ENDED_EARLY if claims.get("event") == serialize.ENDED_EARLY else OUTCOMES.get(outcome, outcome)
+    end = serialize.ENDED_EARLY.get(str(claims.get("event")), "")
+    words = ENDED_EARLY.get(end) or OUTCOMES.get(outcome, outcome)
     return {
         "id": receipt_id,
         "at": query_values.epoch(claims.get("iat")),

@@ -100,7 +100,9 @@ OUTCOMES: dict[str, Text] = {
     "renewed": _("Renovado"),
     "released": _("Devuelto"),
     "expired": _("Caducado"),
-    "revoked": _("Terminado por la autoridad"),
+    "revoked": _("Revocado"),
+    "returned": _("Devuelto sin entregar"),
+    "ended": _("Terminado por la autoridad"),
     "deadlock": _("Rechazado, interbloqueo"),
 }
 
