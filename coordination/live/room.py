@@ -34,10 +34,10 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from coordination.wire import serialize
-from intramedial.http.encoding import from_instant
 
 from .arrivals import Arrivals
 from .socket import Message, Socket
@@ -276,7 +276,7 @@ class Room:
     async def _read(self, read: Read) -> Json:
         async with asyncio.timeout(self._pace.read_s):
             picture = await read(self.workspace)
-        server = from_instant(picture["serverTime"]).timestamp()
+        server = datetime.fromisoformat(picture["serverTime"]).timestamp()
         self._offset_ms = (server - self._loop.time()) * 1000
         return picture
 

@@ -1,5 +1,6 @@
 """What the tools do: validated arguments in, the body of the answer out, the same that REST answers."""
 
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -10,7 +11,6 @@ from coordination.mcp.schemas import AcquireArguments, OwnArguments, StandingArg
 from coordination.read import current
 from coordination.wire.ids import new_lease_id
 from intramedial.http.calls import Call
-from intramedial.http.encoding import from_instant
 
 Json = dict[str, Any]
 
@@ -86,7 +86,7 @@ def _ahead(holders: list[Json], waits: list[Json], agent: str) -> list[Json]:
 
 
 def _ms_between(earlier: str, later: str) -> int:
-    passed = from_instant(later) - from_instant(earlier)
+    passed = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
     return round(passed.total_seconds() * 1000)
 
 

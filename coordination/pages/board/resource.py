@@ -24,7 +24,6 @@ from coordination.pages.texts import board as texts
 from coordination.read import current
 from coordination.read.current import StorageFault
 from coordination.wire import serialize
-from intramedial.http.encoding import from_instant
 from intramedial.identity.did import check_did
 from intramedial.ledger import entries as ledger
 from intramedial.receipts.contents import resource_of
@@ -132,6 +131,6 @@ def picture(workspace: str, resource: str | None = None, limit: int = current.PA
     """`current.picture` for views that are not asynchronous, with the datetimes `until` of each holder and
     `began` of each wait. Raises StorageFault."""
     found = async_to_sync(current.picture)(workspace, resource, limit)
-    holders = [{**held, "until": from_instant(held["expiresAt"])} for held in found["holders"]]
-    queue = [{**wait, "began": from_instant(wait["since"])} for wait in found["queue"]]
+    holders = [{**held, "until": datetime.fromisoformat(held["expiresAt"])} for held in found["holders"]]
+    queue = [{**wait, "began": datetime.fromisoformat(wait["since"])} for wait in found["queue"]]
     return {**found, "holders": holders, "queue": queue}

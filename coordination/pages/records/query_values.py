@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 from django.http import HttpRequest
 
-from intramedial.http.encoding import from_instant
 from intramedial.identity.did import check_did
 
 NUMBER = re.compile(r"[0-9]{1,18}")
@@ -35,7 +34,7 @@ def text(request: HttpRequest, name: str) -> str:
 
 def instant(wire: str | None) -> datetime | None:
     """An instant of an answer; None for None. Raises ValueError for a text that is none."""
-    return None if wire is None else from_instant(wire)
+    return None if wire is None else datetime.fromisoformat(wire)
 
 
 def epoch(seconds: float | None) -> datetime | None:
