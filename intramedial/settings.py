@@ -20,7 +20,8 @@ from intramedial.settings_table import TABLE, BadSetting
 
 
 def read(environment: Mapping[str, str]) -> dict[str, Any]:
-    """The value of every setting in `TABLE` by its attribute. Raises BadSetting, which names all that are bad."""
+    """The value of every setting in `TABLE` by its attribute. Raises BadSetting, which names all that are
+    bad."""
     values: dict[str, Any] = {}
     faults = []
     for setting in TABLE:
@@ -37,7 +38,8 @@ def read(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def secret_key(data_dir: Path) -> str:
-    """The secret kept in `data_dir`, made at first use (0600). Processes that start at once get the same one."""
+    """The secret kept in `data_dir`, made at first use (0600). Processes that start at once get the same
+    one."""
     file = data_dir / "secret_key"
     if not file.exists():
         draft = data_dir / f"secret_key.{os.getpid()}.{secrets.token_hex(4)}"

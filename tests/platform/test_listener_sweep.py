@@ -143,7 +143,7 @@ def test_requests_that_wait_for_their_turn_make_room_before_the_known() -> None:
         assert newcomers(listener, 1) == [False]
         assert asking[0].told == []
         for _ in asking:
-            listener.page_turns.give_back()
+            listener.page_turns.end()
         await asyncio.gather(*tasks)
 
     asyncio.run(scenario())

@@ -118,7 +118,8 @@ def test_every_setting_is_explained_and_named_once():
 
 
 def test_the_settings_that_code_reads_are_those_of_the_table():
-    """Written out in settings.py for the type checker: none is missing there, and each has its declared type."""
+    """Written out in settings.py for the type checker: none is missing there, and each has its declared
+    type."""
     table = {setting.attribute for setting in TABLE}
     hints = get_type_hints(settings_module)
     elsewhere = {"DATABASE_URL", "LEASES_DATABASE_URL", "LEDGER_DATABASE_URL", "EMAIL_FROM", "LOG_LEVEL"}
