@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Principal
 from intramedial.http.routing import refuse_unknown, validated, wire_names
 
 

@@ -21,8 +21,8 @@ from http_message_signatures import (
 from nacl.bindings import crypto_sign_BYTES, crypto_sign_open
 from nacl.exceptions import BadSignatureError
 
+from intramedial.http.calls import RequestParts
 from intramedial.http.origins import origin
-from intramedial.http.requests import RequestParts
 from intramedial.identity.did import did_key_public, is_ed25519
 
 TAG = "intramedial"

@@ -23,9 +23,9 @@ from urllib.parse import unquote
 import httptools
 from django.conf import settings
 
-from intramedial.http import addresses, cross_origin
-from intramedial.http.extensions import KNOWN, WHOLE
+from intramedial.http import addresses, origins
 from intramedial.http.problems import Problem
+from intramedial.http.serving import KNOWN, WHOLE
 from intramedial.server import refusals, upgrades
 from intramedial.server.bounded_parser import API_PREFIXES, BODY, GONE, OWED, REFUSED, WAITING, Bounded
 from intramedial.server.refusals import refusal
@@ -67,7 +67,7 @@ class Protocol(Bounded):
 
     # --- called by the transport ---------------------------------------------------------------------------
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+    def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol. Refuse the connection when there are too many."""
         super().connection_made(transport)
         self.flow = Flow(transport)
@@ -91,7 +91,7 @@ class Protocol(Bounded):
                 refusals.log_fault(error)
                 self.transport.abort()
 
-    def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn declares None, asyncio takes a bool
+    def eof_received(self) -> Any:  # a bool, as in asyncio; uvicorn declares None
         """See asyncio.Protocol. A client may half-close after its last request and still read the answer
         (RFC 9112, 9.6). A connection without an answer under way is closed."""
         self._client_ended = True
@@ -216,7 +216,7 @@ class Protocol(Bounded):
             return
         # In any other state the header fields are incomplete, or those of the request before.
         complete = self.state == BODY and not self._upgrading
-        shared = cross_origin.of_refusal(self.url, self.scope["headers"]) if complete else ()
+        shared = origins.of_refusal(self.url, self.scope["headers"]) if complete else ()
         self.state, self._rest = REFUSED, b""
         self.forget()
         self.due = self.listener.tick + LINGER_S + 1

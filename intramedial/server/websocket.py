@@ -130,7 +130,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
         """Whether its client was not admitted, and it only waits for the client to read why."""
         return self.close_sent and not self._admitted
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+    def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol."""
         super().connection_made(transport)
         self.listener.watch(self)

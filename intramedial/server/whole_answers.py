@@ -14,7 +14,7 @@ from typing import Any
 from uvicorn._types import ASGI3Application, ASGIReceiveEvent, HTTPScope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from intramedial.http.extensions import WHOLE
+from intramedial.http.serving import WHOLE
 from intramedial.server.listener import Member, PageTurns
 
 

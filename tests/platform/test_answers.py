@@ -12,8 +12,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from intramedial.http.calls import JSON, Reply
-from intramedial.http.extensions import WHOLE
-from intramedial.http.serving import serve
+from intramedial.http.serving import WHOLE, begin, finish
 from intramedial.server.protocol import Protocol
 from tests.server import ServerProcess
 
@@ -133,13 +132,10 @@ async def _said(reply: Reply, method: str, whole: bool) -> tuple[str, int, list[
             message["headers"] = [tuple(line.split(b": ", 1)) for line in lines]
         told.append(message)
 
-    async def answer() -> Reply:
-        return reply
-
     scope: dict[str, Any] = {"type": "http", "method": method, "path": "/health/live"}
     if whole:
         scope["extensions"] = {WHOLE: {}}
-    await serve(scope, send, answer())
+    await finish(scope, send, reply, begin())
     fields = sorted(
         (name.decode(), value.decode("latin-1"))
         for name, value in told[0]["headers"]
