@@ -15,7 +15,6 @@ So a connection costs a bounded amount of memory, whatever its client does.
 `whole_answers.py` writes the answers. `docs/listener.md` lists all limits.
 """
 
-import asyncio
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
