@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from coordination.pages.records import query_values
 from coordination.wire import serialize
-from intramedial.receipts.contents import resource_of
+from intramedial.receipts.receipt import resource_of
 
 OUTCOMES: dict[str, Any] = {
     "granted": _("concedido"),
