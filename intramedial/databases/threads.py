@@ -1,7 +1,7 @@
 """Threads that run blocking database work for the event loop.
 
 Django's connections belong to threads. These few threads keep theirs from one job to the next, which the
-thread of a request could not; a connection that fails is closed, and the next job opens a new one.
+thread of a request cannot do. A connection that fails is closed, and the next job opens a new one.
 """
 
 import asyncio
@@ -26,7 +26,8 @@ CLOSE_WITHIN_S = 3.0
 
 
 class DatabaseThreads:
-    """``count`` threads, started at the first job; daemons, so that a hanging database holds up no exit."""
+    """``count`` threads, which the first job starts. They are daemons: a database that hangs does not delay
+    an exit."""
 
     def __init__(self, name: str, count: int):
         self._name = name
@@ -36,7 +37,8 @@ class DatabaseThreads:
         self._lock = threading.Lock()
 
     async def run(self, job: Callable[[], Result], *, repeatable: bool = False) -> Result:
-        """The job's result. Database trouble is ``authority_unavailable``; other exceptions pass through.
+        """The job's result. An error of the database becomes ``authority_unavailable``; other exceptions pass
+        through.
 
         A ``repeatable`` job is tried again over a new connection, in case the old one had died unnoticed.
         """
@@ -54,7 +56,7 @@ class DatabaseThreads:
             ) from error
 
     def submit(self, job: Callable[[], Result]) -> Future[Result]:
-        """Queue a job."""
+        """Queue a job, and return its future result."""
         future: Future[Result] = Future()
         self._start()
         self._jobs.put((future, job))
@@ -63,7 +65,7 @@ class DatabaseThreads:
     def close(self) -> None:
         """Finish what is queued, close the connections, end the threads. A later job starts them again.
 
-        A database that hangs is waited for ``CLOSE_WITHIN_S`` seconds, no longer.
+        It waits at most ``CLOSE_WITHIN_S`` seconds for a database that hangs.
         """
         with self._lock:
             threads, self._threads = self._threads, []
@@ -93,7 +95,7 @@ class DatabaseThreads:
                 future.set_exception(error)
             except BaseException as error:
                 future.set_exception(error)
-            del item, future, job  # else the last job's objects live until the next one
+            del item, future, job  # otherwise the objects of a job live until the next job
         close_connections()
 
 

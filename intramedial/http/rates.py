@@ -37,6 +37,10 @@ class Buckets:
         self._keys = keys
         self._buckets: dict[str, Bucket] = {}  # the one that was used last comes last
 
+    def __len__(self) -> int:
+        """How many keys have a bucket."""
+        return len(self._buckets)
+
     def left(self, key: str, now: float) -> float:
         """How many tokens the key has."""
         bucket = self._buckets.get(key)

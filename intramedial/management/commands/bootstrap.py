@@ -11,7 +11,7 @@ from django.db import DatabaseError, transaction
 from intramedial import databases
 from intramedial.accounts import beta
 from intramedial.accounts.models import BetaPassword, User
-from intramedial.databases import migrated
+from intramedial.databases import usable
 from intramedial.management.base import Result, ResultCommand
 from intramedial.process import private_files
 from intramedial.receipts import signing
@@ -38,8 +38,8 @@ class Command(ResultCommand):
         """What was made: adminEmail, adminPassword, betaPassword, workspace, apiKey; {} when nothing was."""
         with private_files.created_private():
             try:
-                databases.check_files()
-            except databases.Unusable as fault:
+                usable.check_files()
+            except usable.Unusable as fault:
                 raise CommandError(str(fault)) from None
             for alias in databases.distinct_aliases():
                 self._migrate(alias)
@@ -52,9 +52,9 @@ class Command(ResultCommand):
 
     def _migrate(self, alias: str) -> None:
         try:
-            migrated.check(alias, complete=False)
+            usable.check(alias, complete=False)
             call_command("migrate", database=alias, interactive=False, verbosity=0)
-        except migrated.NotUsable as fault:
+        except usable.Unusable as fault:
             raise CommandError(str(fault)) from fault
         except DatabaseError as error:
             raise CommandError(f"The database {alias!r} could not be migrated: {error}") from error

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from intramedial import databases
-from intramedial.databases import migrated
+from intramedial.databases import usable
 from intramedial.http import logs
 from intramedial.process import private_files
 from intramedial.process.supervisor import Line, Supervisor
@@ -165,8 +165,8 @@ def check_processes() -> None:
 def check_files() -> None:
     """CommandError when a database's files are not as they should be."""
     try:
-        databases.check_files()
-    except databases.Unusable as fault:
+        usable.check_files()
+    except usable.Unusable as fault:
         raise CommandError(str(fault)) from None
 
 
@@ -175,12 +175,12 @@ def check_migrated() -> None:
     no lease depends on it, at the start neither."""
     for alias in databases.distinct_aliases():
         try:
-            migrated.check(alias)
-        except migrated.NotReachable as fault:
+            usable.check(alias)
+        except usable.NotReachable as fault:
             if alias != "ledger":
                 raise CommandError(str(fault)) from None
             logger.error("the ledger cannot be reached; leases are served without it: %s", fault)
-        except migrated.NotUsable as fault:
+        except usable.Unusable as fault:
             raise CommandError(str(fault)) from None
 
 
