@@ -1,6 +1,6 @@
-"""The JSON API: every operation registered once, with django-ninja, and the table it is served from.
+"""The JSON API: all operations, registered with django-ninja, and the table from which they are served.
 
-`intramedial.http.short_path` serves it, `intramedial.http.openapi` describes it; neither knows an operation
+`intramedial.http.short_path` serves it and `intramedial.http.openapi` describes it. Neither has an operation
 of its own.
 """
 
@@ -43,13 +43,13 @@ The published keys and this description may be read from everywhere.
 
 @cache
 def description() -> bytes:
-    """The OpenAPI description, as it is served."""
+    """The OpenAPI description, as JSON."""
     return orjson.dumps(openapi.describe(api))
 
 
 @cache
 def routes_by_path() -> dict[str, dict[str, routing.Route]]:
-    """What is served: path -> method -> route."""
+    """The table of operations: path -> method -> route."""
     return routing.table(api)
 
 
@@ -67,4 +67,4 @@ api.add_router("/health", health.router(authority.check, authority.ledger_fault,
 api.add_router("", published.router(description))
 
 application = ShortPath(routes_by_path())
-"""The ASGI application of everything that is registered above."""
+"""The ASGI application of all operations registered above."""

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from coordination.api import schemas
 from coordination.mcp import actions, json_schemas, prose, shapes, words
-from intramedial.http.shapes import Problem
+from intramedial.http.shapes import ProblemShape
 
 Json = dict[str, Any]
 
@@ -46,7 +46,7 @@ class Tool:
             description=self.description,
             input_schema=json_schemas.of_arguments(self.arguments),
             # A call that could not be answered is a problem, of the same shape everywhere.
-            output_schema=json_schemas.of_answers((*self.answers, Problem)),
+            output_schema=json_schemas.of_answers((*self.answers, ProblemShape)),
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=self.read_only,

@@ -16,10 +16,10 @@ from django.conf import settings
 from ninja import Router
 
 from intramedial.http.calls import Call, Reply
-from intramedial.http.shapes import Problem
+from intramedial.http.shapes import ProblemShape
 from intramedial.receipts import signing
 
-ANSWERS = {200: dict[str, Any], 304: None, 413: Problem, 422: Problem}
+ANSWERS = {200: dict[str, Any], 304: None, 413: ProblemShape, 422: ProblemShape}
 KEPT = (
     f"It may be kept for {signing.CACHED_S} seconds; send its `ETag` as `If-None-Match` to ask whether it is "
     "still current (304)."

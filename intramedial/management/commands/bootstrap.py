@@ -20,9 +20,9 @@ from intramedial.workspaces.models import Workspace
 
 
 class Command(ResultCommand):
-    """Migrates each database and makes the first of everything; what exists is left as it is.
+    """Migrates each database and makes what is missing. It changes nothing that exists.
 
-    A secret is in the result of the run that makes it, never again.
+    A secret is only in the result of the run that makes it.
     """
 
     help = "Migrate every database and make the first admin, beta password and workspace where there is none."
@@ -35,7 +35,8 @@ class Command(ResultCommand):
         self.add_json(parser)
 
     def run(self, options: dict[str, Any]) -> Result:
-        """What was made: adminEmail, adminPassword, betaPassword, workspace, apiKey; {} when nothing was."""
+        """What was made: adminEmail, adminPassword, betaPassword, workspace, apiKey. {} if nothing was
+        missing."""
         with private_files.created_private():
             try:
                 usable.check_files()
@@ -61,7 +62,7 @@ class Command(ResultCommand):
 
     def _make_first(self, options: dict[str, Any]) -> Result:
         made: Result = {}
-        # All or nothing: a run that breaks off leaves no secret made that was never shown.
+        # All or nothing, so that a run that breaks off leaves no secret that was never shown.
         with transaction.atomic():
             admin = self._first_admin(options["admin_email"], made)
             if not BetaPassword.objects.exists():
@@ -72,7 +73,7 @@ class Command(ResultCommand):
                 made["apiKey"] = provision.create_api_key(workspace, label="demo").secret
         return made
 
-    def tell(self, result: Result) -> None:
+    def write(self, result: Result) -> None:
         """Write what was made, for people."""
         if result:
             self.stdout.write("Made now, and shown this once:")
