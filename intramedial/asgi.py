@@ -1,6 +1,5 @@
 """Where a connection goes: lifespan, live sockets, the JSON API's short path, MCP, pages."""
 
-import asyncio
 import gc
 import os
 from collections.abc import Awaitable, Callable
@@ -23,6 +22,7 @@ from intramedial import api
 from intramedial.databases import disk
 from intramedial.http import logs
 from intramedial.legal import purging
+from intramedial.process.lifespan import Part, Parts, forget, in_thread
 from intramedial.workspaces.authentication import callers, no_oauth
 
 Scope = dict[str, Any]
@@ -68,35 +68,38 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await pages(scope, receive, send)
 
 
-async def _lifespan(receive: Receive, send: Send) -> None:
-    """Start the authority and MCP's sessions before the first connection, and stop them after the last one.
+def _parts() -> Parts:
+    """What this process runs beside requests."""
+    purger, watch = purging.Purger(), disk.Watch()
+    return Parts(
+        Part(stop=in_thread(forget)),
+        Part(stop=in_thread(callers.stop)),
+        Part(stop=in_thread(current.stop)),
+        Part(consumers.start, consumers.stop),  # before the authority, which may publish events at once
+        Part(in_thread(authority.start), in_thread(authority.stop)),
+        Part(mcp.sessions.start, mcp.sessions.stop),
+        Part(callers.start),
+        Part(watch.start, in_thread(watch.stop)),
+        Part(purger.start, in_thread(purger.stop)),
+    )
 
-    Under a server that sends no lifespan events the first request that needs one of them starts it.
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    """Start the parts before the first connection, and stop them after the last one.
+
+    Under a server that sends no lifespan events, the first request that needs the authority or MCP starts it.
     """
     await receive()
-    consumers.start()  # before the authority, which may publish events at once
+    parts = _parts()
     try:
-        await asyncio.to_thread(authority.start)
-        await mcp.sessions.start()
+        await parts.start()
     except (authority.StorageFault, mcp.NotStarted) as fault:
-        await consumers.stop()
         await send({"type": "lifespan.startup.failed", "message": str(fault)})
         return
     _spare_collector()
-    purger = purging.Purger()
-    purger.start()
-    callers.start()
-    watch = disk.Watch()
-    watch.start()
     await send({"type": "lifespan.startup.complete"})
     await receive()
-    await asyncio.to_thread(purger.stop)
-    await asyncio.to_thread(watch.stop)
-    await mcp.sessions.stop()
-    await asyncio.to_thread(authority.stop)
-    await consumers.stop()
-    await asyncio.to_thread(current.stop)
-    await asyncio.to_thread(callers.stop)
+    await parts.stop()
     await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -125,6 +125,11 @@ def disk() -> Disk | None:
     return Disk(settings.DATA_DIR, settings.DISK_RESERVE_MB * MB)
 
 
+def forget() -> None:
+    """Forget the disk, so that the settings are read again."""
+    disk.cache_clear()
+
+
 def low() -> bool:
     """Whether only leases may be written now, since less than the reserve is free."""
     found = disk()

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from django.db import Error, InterfaceError, OperationalError, connections
 
@@ -20,6 +21,8 @@ from intramedial.http.problems import Problem
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
+
+_all: "WeakSet[DatabaseThreads]" = WeakSet()
 
 ANSWER_WITHIN_S = 5.0
 CLOSE_WITHIN_S = 3.0
@@ -35,6 +38,7 @@ class DatabaseThreads:
         self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
+        _all.add(self)
 
     async def run(self, job: Callable[[], Result], *, repeatable: bool = False) -> Result:
         """The job's result. An error of the database becomes ``authority_unavailable``; other exceptions pass
@@ -99,6 +103,12 @@ class DatabaseThreads:
         close_connections()
 
 
+def close_all() -> None:
+    """Close all `DatabaseThreads` of this process. A later job starts its threads again."""
+    for threads in list(_all):
+        threads.close()
+
+
 def _repeating(job: Callable[[], Result]) -> Callable[[], Result]:
     def repeating() -> Result:
         try:
@@ -111,7 +121,7 @@ def _repeating(job: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def close_connections() -> None:
-    """Close this thread's database connections, whatever state they are in."""
+    """Close this thread's database connections, whatever their state is."""
     for connection in connections.all(initialized_only=True):
         with contextlib.suppress(Error):
             connection.close()

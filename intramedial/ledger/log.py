@@ -103,6 +103,11 @@ def close() -> None:
     connections[router.db_for_write(Entry)].close()
 
 
+def forget() -> None:
+    """Forget how many entries this process has seen."""
+    _known.clear()
+
+
 def _check_room(alias: str) -> None:
     """Raise OperationalError if the ledger is a file on a disk whose last room is kept for leases."""
     if databases.is_file(alias) and disk.low():

@@ -109,6 +109,11 @@ def note_pooled(conninfo: Mapping[str, Any]) -> None:
         )
 
 
+def forget() -> None:
+    """Forget which addresses are those of poolers."""
+    _pooled.clear()
+
+
 def as_options(pins: Mapping[str, str]) -> str:
     """Pins as the value of libpq's `options`."""
     escaped = ((name, value.replace("\\", "\\\\").replace(" ", "\\ ")) for name, value in pins.items())

@@ -27,6 +27,11 @@ def recent(jti: str) -> str | None:
     return _recent.pop(jti, None)
 
 
+def forget() -> None:
+    """Forget the receipts that were signed a moment ago."""
+    _recent.clear()
+
+
 def claims(
     *,
     iat: int,

@@ -179,6 +179,11 @@ def ring() -> KeyRing:
     return _rings.get(data_dir) or _rings.setdefault(data_dir, KeyRing(data_dir / "keys"))
 
 
+def forget() -> None:
+    """Forget the keys that were read."""
+    _rings.clear()
+
+
 def current() -> Signer:
     """The key that signs now; see :meth:`KeyRing.current`."""
     return ring().current()
