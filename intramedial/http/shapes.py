@@ -47,7 +47,7 @@ class Fault(Shape):
 
 
 class ProblemShape(Shape):
-    """An error (RFC 9457). `ok` is in every answer that can be asked for, so one test serves for all."""
+    """An error (RFC 9457). `ok` is in every answer of an operation, so one check serves for all."""
 
     __qualname__ = "Problem"  # its name in the API's description
     model_config = example(

@@ -62,23 +62,23 @@ class Restored(Shape):
 
     at: str = Field(description="When that was seen.")
     tokens_above: int = Field(description="Every fencing token given since then is above this.")
-    why: str = Field(description="What told of it.")
+    why: str = Field(description="How it was noticed.")
 
 
 class Ready(Shape):
-    """Everything needed for a lease answers. A ledger that does not is said, but delays no lease."""
+    """Everything needed for a lease answers. A ledger that does not answer is listed, and delays no lease."""
 
     ok: Literal[True]
     parts: dict[str, State] = Field(description="authority, accounts, ledger: each `ok` or `failed`.")
     ledger_dropped: int = Absent(
         ge=1,
-        description="How many entries the ledger lacks for good since this process began: it was away, and "
-        "no more could wait. Their receipts are good.",
+        description="How many entries the ledger lacks for good since this process began: it did not answer, "
+        "and no more of them could wait. Their receipts are valid.",
     )
-    restored: Restored = Absent(description="There once the database of leases was restored.")
+    restored: Restored = Absent(description="Present once the database of leases was restored.")
     clock_ahead_ms: int = Absent(
         ge=1,
-        description="By how much the authority's clock is ahead of the machine's; there if it is much.",
+        description="By how much the authority's clock is ahead of the machine's; present if it is much.",
     )
 
 
@@ -114,7 +114,7 @@ def router(authority: Check, ledger_fault: Callable[[], str], dropped: Callable[
         response={200: Live, 413: ProblemShape, 422: ProblemShape},
     )
     async def live(request: Call) -> Reply:
-        """Answers as long as the process does; asks nothing of its databases."""
+        """Answers as long as the process runs. It does not use the databases."""
         return Reply(200, b'{"ok":true}')
 
     @routes.get(
@@ -124,7 +124,7 @@ def router(authority: Check, ledger_fault: Callable[[], str], dropped: Callable[
         response={200: Ready, 413: ProblemShape, 422: ProblemShape, 503: NotReady},
     )
     async def ready(request: Call) -> Reply:
-        """Whether leases can be decided and callers told apart."""
+        """Whether leases can be decided and callers authenticated."""
         parts = await readiness.parts()
         if failed := [name for name in ("authority", "accounts") if parts[name] != "ok"]:
             problem = Problem("authority_unavailable", f"Not answering: {', '.join(failed)}.")

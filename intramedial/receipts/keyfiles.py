@@ -1,8 +1,8 @@
 """The files that hold the signing keys: one JWK each, numbered, written once and never changed.
 
 The directory is private (0700), and so is each file (0600). A finished file gets its name by a link to the
-next free number. The link fails if another process was first, so no lock is needed and nobody reads half a
-file.
+next free number. The link fails if another process was first, so no lock is needed, and no process reads half
+a file.
 """
 
 import contextlib

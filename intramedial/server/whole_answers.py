@@ -9,13 +9,15 @@ The 16 µs are 13 % of the 125 µs that a lease request takes in all.
 import asyncio
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from uvicorn._types import ASGI3Application, ASGIReceiveEvent, HTTPScope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from intramedial.http.serving import WHOLE
 from intramedial.server.listener import Member, PageTurns
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application, ASGIReceiveEvent, HTTPScope
 
 
 class Whole(RequestResponseCycle):
@@ -24,7 +26,7 @@ class Whole(RequestResponseCycle):
     def __init__(
         self,
         protocol: HttpToolsProtocol,
-        scope: HTTPScope,
+        scope: "HTTPScope",
         body: bytes,
         keep_alive: bool,
         done: Callable[[], None],
@@ -45,7 +47,7 @@ class Whole(RequestResponseCycle):
         self.more_body = False
         self._unread: bytes | None = body  # the application has not received it yet
 
-    async def receive(self) -> ASGIReceiveEvent:
+    async def receive(self) -> "ASGIReceiveEvent":
         """See ASGI. The first call returns the whole body, a later one waits for the end of the request."""
         body, self._unread = self._unread, None
         if body is None or self.disconnected or self.response_complete:
@@ -85,7 +87,7 @@ class InTurn(Whole):
         turns: PageTurns,
         member: Member,
         protocol: HttpToolsProtocol,
-        scope: HTTPScope,
+        scope: "HTTPScope",
         body: bytes,
         keep_alive: bool,
         done: Callable[[], None],
@@ -94,7 +96,7 @@ class InTurn(Whole):
         self._turns: PageTurns | None = turns
         self._member: Member | None = member  # given up later: it refers to this object
 
-    async def run_asgi(self, app: ASGI3Application) -> None:
+    async def run_asgi(self, app: "ASGI3Application") -> None:
         """Run the application when it is this request's turn, unless its client has gone by then."""
         assert self._turns is not None and self._member is not None
         member, self._member = self._member, None
