@@ -70,8 +70,7 @@ def parse(body: bytes, max_depth: int) -> Any:
     # The depth is checked first: after that Python's own reader, which is recursive, cannot go too deep.
     if body.count(b"{") + body.count(b"[") > max_depth and _depth(_STRING.sub(b"", body)) > max_depth:
         raise MalformedJson(f"The body is nested more than {max_depth} deep.")
-    # Numbers stay text: orjson has read them, and Python refuses whole numbers with thousands of digits.
-    json.loads(body, object_pairs_hook=_require_names_once, parse_int=str, parse_float=str)
+    json.loads(body, object_pairs_hook=_require_names_once)
     return value
 
 
