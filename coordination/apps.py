@@ -10,18 +10,18 @@ class CoordinationConfig(AppConfig):
         gets the two functions that look at them here; and programs that open the databases have their
         files checked first."""
         from coordination.authority import process
-        from intramedial import databases
+        from intramedial.databases import usable
         from intramedial.workspaces import provision
 
         process.use(process.Process(gone=provision.gone, used=provision.any_made))
-        databases.look_before_opening(_check_files)
+        usable.add_file_check(_check_files)
 
 
 def _check_files() -> None:
     from coordination.authority import process
-    from intramedial import databases
+    from intramedial.databases import usable
 
     try:
         process.check_files()
     except process.StorageFault as fault:
-        raise databases.Unusable(str(fault)) from fault
+        raise usable.Unusable(str(fault)) from fault

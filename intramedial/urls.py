@@ -1,4 +1,4 @@
-"""Where a page's request goes. The JSON API, its description and the health checks: see asgi.py."""
+"""The URLs of the pages. asgi.py has those of the JSON API, its description and the health checks."""
 
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
@@ -16,7 +16,7 @@ handler500 = "intramedial.web.pages.server_error"
 
 
 def pages() -> list[crawlers.Page]:
-    """The pages that are worth finding."""
+    """The pages that crawlers should find."""
     reasons = (("error", (entry.reason,)) for entry in article.reasons())
     entrance = ("access_request", "account_signup", "account_login")
     plain = ("home", "verify", "docs", "mcp", "live", "errors", *entrance, *legal.PAGES)

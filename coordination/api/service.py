@@ -13,7 +13,7 @@ from coordination.authority import process as authority
 from coordination.authority.process import Ask, StorageFault
 from coordination.core.messages import Acquire, LimitReached, Outcome, Release, Withdraw, Withdrawn
 from coordination.core.model import value
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Principal
 from intramedial.http.problems import Problem
 
 AgentCommand = Acquire | Release | Withdraw

@@ -20,7 +20,7 @@ from coordination.storage.engines.base import Standing, StorageFault
 from coordination.storage.engines.sqlite.files import TABLES, beside, prepare
 from coordination.storage.engines.sqlite.session import FileLock, connect, faults, lock_path
 from coordination.storage.opening import embedded_file, open_engine, prepare_files
-from intramedial.databases import migrated
+from intramedial.databases import usable
 from intramedial.process.private_files import hand_over
 
 from . import restoring
@@ -77,8 +77,8 @@ def _raise(new: bool) -> Standing:
 def refuse_newer() -> None:
     """Raise StorageFault when a newer version of this program has migrated the database of leases."""
     try:
-        migrated.check("leases", complete=False)
-    except migrated.NotUsable as fault:
+        usable.check("leases", complete=False)
+    except usable.Unusable as fault:
         raise StorageFault(str(fault)) from fault
 
 
@@ -139,9 +139,9 @@ def _copy(source: Path, path: Path, fresh: Path) -> None:
             if sound != "ok" or not db.execute(TABLES).fetchone()[0]:
                 raise StorageFault(f"{source} is not a sound database of leases ({sound})")
             with suppress(sqlite3.OperationalError):  # a database without the table is an older one
-                migrated.refuse_newer(str(source), db.execute("SELECT app, name FROM django_migrations"))
+                usable.refuse_newer(str(source), db.execute("SELECT app, name FROM django_migrations"))
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except migrated.NotUsable as fault:
+    except usable.Unusable as fault:
         raise StorageFault(str(fault)) from fault
     except sqlite3.Error as error:
         raise StorageFault(f"{source} is not a sound database of leases ({error})") from error

@@ -30,7 +30,7 @@ from coordination.storage.engines.mark import Found, Mark
 from coordination.storage.engines.postgres.engine import PostgresEngine
 from coordination.wire import serialize
 from intramedial.ledger import log as ledger
-from intramedial.receipts.contents import claims_of
+from intramedial.receipts.receipt import claims_of
 
 logger = logging.getLogger(__name__)
 

@@ -26,10 +26,9 @@ from django.conf import settings
 
 from coordination.authority import process as authority
 from intramedial.accounts.watching import Watcher
+from intramedial.http.calls import RequestParts
 from intramedial.http.problems import Problem
-from intramedial.http.requests import RequestParts
-from intramedial.server.shared_text import SHARED, SharedText
-from intramedial.server.websocket import ADMITTED
+from intramedial.server.websocket import ADMITTED, SHARED, SharedText
 
 from .hub import Hub, hub
 from .socket import Socket

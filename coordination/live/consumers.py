@@ -8,9 +8,9 @@ from django.urls import path
 
 from intramedial.accounts import watching
 from intramedial.accounts.watching import Watcher
+from intramedial.http.calls import RequestParts
 from intramedial.http.origins import require_same_origin
 from intramedial.http.problems import Problem
-from intramedial.http.requests import RequestParts
 
 from .base_consumer import LiveConsumer, application
 from .hub import hub

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from intramedial.server.shared_text import SharedText
+from intramedial.server.websocket import SharedText
 
 BACKLOG = 4
 

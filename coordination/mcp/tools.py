@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from coordination.api import schemas as rest
 from coordination.mcp import actions, schemas, summaries
 from intramedial.http.calls import Call
-from intramedial.http.shapes import Problem
+from intramedial.http.shapes import ProblemShape
 
 Json = dict[str, Any]
 
@@ -128,7 +128,7 @@ class Tool:
             description=self.description,
             input_schema=schemas.arguments_schema(self.arguments),
             # The shape of a problem is the same everywhere.
-            output_schema=schemas.answers_schema((*self.answers, Problem)),
+            output_schema=schemas.answers_schema((*self.answers, ProblemShape)),
             annotations=ToolAnnotations(
                 title=self.title,
                 read_only_hint=self.read_only,

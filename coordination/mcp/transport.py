@@ -16,13 +16,21 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from coordination.mcp import json_rpc, protocol
 from intramedial.http import logs, origins
-from intramedial.http.calls import Call, Reply
-from intramedial.http.extensions import KNOWN
-from intramedial.http.media import JSON
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Call, Principal, Reply, RequestParts, join_fields
 from intramedial.http.problems import Problem, problem_body
-from intramedial.http.requests import RequestParts, join_fields
-from intramedial.http.serving import ClientGone, Message, Receive, Send, encoded, read_call, serve, unforeseen
+from intramedial.http.serving import (
+    KNOWN,
+    ClientGone,
+    Message,
+    Receive,
+    Send,
+    begin,
+    encoded,
+    finish,
+    read_call,
+    unforeseen,
+)
+from intramedial.http.strict_json import MEDIA_TYPE
 from intramedial.identity import signatures
 from intramedial.workspaces.authentication import callers
 
@@ -43,7 +51,12 @@ USE_REST = (
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:
     """Answer one HTTP request."""
-    await serve(scope, send, _answer(scope, receive))
+    begun = begin()
+    try:
+        reply = await _answer(scope, receive)
+    except ClientGone:
+        return
+    await finish(scope, send, reply, begun)
 
 
 async def _answer(scope: Message, receive: Receive) -> Reply:
@@ -145,7 +158,12 @@ def _fields(parts: RequestParts, length: int) -> list[tuple[bytes, bytes]]:
     """
     given = {**parts.headers, VERSION_FIELD: _version(parts)}
     fields = {name: value for name, value in given.items() if value}
-    fields = {"accept": "application/json", **fields, "content-type": JSON, "content-length": str(length)}
+    fields = {
+        "accept": "application/json",
+        **fields,
+        "content-type": MEDIA_TYPE,
+        "content-length": str(length),
+    }
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from coordination.wire.ids import cursor_after, read_cursor
 from intramedial.api import routes_by_path
-from intramedial.http.near_names import nearest
+from intramedial.http.routing import nearest
 from tests.api.client import AGENTS, LEASE, RELEASE, WAIT, Caller, did, exchange, problem
 
 A, B = did("a"), did("b")

@@ -1,6 +1,6 @@
 """The parts of a request, taken from an ASGI scope."""
 
-from intramedial.http.requests import RequestParts, join_fields
+from intramedial.http.calls import RequestParts, join_fields
 
 
 def test_a_scope_is_taken_as_it_came():

@@ -13,7 +13,7 @@ from coordination.core.messages import Reason
 from coordination.pages.module import article
 from coordination.pages.texts.problems import REFUSALS
 from intramedial.http.problems import REASONS, Problem, problem_body
-from intramedial.http.shapes import Problem as ProblemShape
+from intramedial.http.shapes import ProblemShape
 from intramedial.web import problem_words
 from tests.pages.conftest import localized, parsed, text_of
 

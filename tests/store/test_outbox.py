@@ -124,7 +124,7 @@ async def test_across_a_rotation_and_without_the_memory_of_what_was_signed(
     signing.ring().rotate(publish_ahead_s=0)
     answers |= await cycles(reader.workspace, 3, first=3)
     assert signing.current().kid != before
-    receipt._recent.clear()
+    receipt.forget()
     monkeypatch.undo()
     await reader.has(answers)
 

@@ -26,7 +26,7 @@ from coordination.read.current import StorageFault
 from coordination.wire import serialize
 from intramedial.identity.did import check_did
 from intramedial.ledger import entries as ledger
-from intramedial.receipts.contents import resource_of
+from intramedial.receipts.receipt import resource_of
 from intramedial.workspaces import access
 from intramedial.workspaces.models import Membership
 

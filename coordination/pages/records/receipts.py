@@ -24,7 +24,7 @@ from coordination.wire import serialize
 from intramedial.ledger import entries
 from intramedial.receipts import receipt as receipt_maker
 from intramedial.receipts import signing
-from intramedial.receipts.contents import resource_of
+from intramedial.receipts.receipt import resource_of
 from intramedial.workspaces.access import context, workspace_page
 from intramedial.workspaces.models import Membership
 

@@ -1,4 +1,4 @@
-"""One write for one answer, whatever it is made of; nothing lost, nothing out of order."""
+"""Answers, whole or in parts: nothing lost, nothing out of order."""
 
 import asyncio
 import json
@@ -12,9 +12,8 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from intramedial.http.calls import JSON, Reply
-from intramedial.http.extensions import WHOLE
-from intramedial.http.serving import serve
-from intramedial.server.protocol import HELD, OneWrite, Protocol
+from intramedial.http.serving import WHOLE, begin, finish
+from intramedial.server.protocol import Protocol
 from tests.server import ServerProcess
 
 HEARD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
@@ -42,56 +41,16 @@ class Transport:
         return default
 
 
-async def test_what_is_said_in_one_turn_is_written_at_once() -> None:
-    own = Transport()
-    transport = OneWrite(own, asyncio.get_running_loop())
-    transport.write(b"head ")
-    transport.write(b"body")
-    assert own.told == []
-    await asyncio.sleep(0)
-    assert own.told == [b"head body"]
-    transport.write(b"next")
-    await asyncio.sleep(0)
-    assert own.told == [b"head body", b"next"]
-
-
-async def test_what_is_held_goes_before_the_end() -> None:
-    own = Transport()
-    transport = OneWrite(own, asyncio.get_running_loop())
-    transport.write(b"last words")
-    transport.close()
-    assert own.told == [b"last words", "close"]
-    assert transport.is_closing()
-    await asyncio.sleep(0)
-    assert own.told == [b"last words", "close"]
-
-
-async def test_much_is_not_held() -> None:
-    own = Transport()
-    transport = OneWrite(own, asyncio.get_running_loop())
-    transport.write(b"x" * HELD)
-    assert own.told == []
-    transport.write(b"yz")
-    assert [len(data) for data in own.told] == [HELD + 2]
-
-
-async def test_another_protocol_gets_the_transport_itself() -> None:
-    own = Transport()
-    transport = OneWrite(own, asyncio.get_running_loop())
-    transport.write(b"101")
-    assert transport.own() is own
-    assert own.told == [b"101"]
-
-
 async def test_nothing_is_written_to_who_went_away() -> None:
+    """Between `abort` and connection_lost uvloop refuses writes."""
     own = Transport()
-    transport = OneWrite(own, asyncio.get_running_loop())
-    transport.write(b"held")
+    protocol = _protocol(own)
+    protocol.data_received(b"GET /api/v1/x HTTP/1.1\r\nHost: x\r\n\r\n")
     own.close()
-    transport.write_now(b"now")
-    transport.write(b"later")
     await asyncio.sleep(0)
     assert own.told == ["close"]
+    assert protocol.cycle.disconnected
+    protocol.connection_lost(None)
 
 
 async def _ok(scope: Any, receive: Any, send: Any) -> None:
@@ -99,13 +58,19 @@ async def _ok(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": WHOLE, "status": 200, "head": b"content-length: 2\r\n", "body": b"ok"})
 
 
-async def test_only_an_idle_connection_is_closed() -> None:
-    """Not one that waits for the rest of a request: uvicorn's own would not be."""
-    own = Transport()
+def _protocol(own: Any) -> Protocol:
+    """A connection on this transport, to a server that answers `ok`."""
     config = uvicorn.Config(_ok, log_config=None, timeout_keep_alive=0)
     config.load()
     protocol = Protocol(config, ServerState(), {})
     protocol.connection_made(own)
+    return protocol
+
+
+async def test_only_an_idle_connection_is_closed() -> None:
+    """Not one that waits for the rest of a request: uvicorn's own would not be."""
+    own = Transport()
+    protocol = _protocol(own)
     request = b"POST /api/v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
     protocol.data_received(request)
     await asyncio.sleep(0)
@@ -175,13 +140,10 @@ async def _said(reply: Reply, method: str, whole: bool) -> tuple[str, int, list[
             message["headers"] = [tuple(line.split(b": ", 1)) for line in lines]
         told.append(message)
 
-    async def answer() -> Reply:
-        return reply
-
     scope: dict[str, Any] = {"type": "http", "method": method, "path": "/health/live"}
     if whole:
         scope["extensions"] = {WHOLE: {}}
-    await serve(scope, send, answer())
+    await finish(scope, send, reply, begin())
     fields = sorted(
         (name.decode(), value.decode("latin-1"))
         for name, value in told[0]["headers"]
