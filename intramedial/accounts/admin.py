@@ -3,9 +3,12 @@
 from datetime import datetime
 from typing import Any
 
-from allauth.account.admin import EmailAddress
-from allauth.mfa.admin import Authenticator
-from allauth.usersessions.admin import UserSession
+import allauth.account.admin
+import allauth.mfa.admin
+import allauth.usersessions.admin  # noqa: F401 (these three register what is unregistered here)
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminSplitDateTime

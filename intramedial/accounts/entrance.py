@@ -80,11 +80,11 @@ class SignupView(Counted, views.SignupView):
             response: HttpResponse = super().form_valid(form)
         except beta.Refused as refused:
             form.add_error("beta_password", REFUSED[refused.reason])
+            response = self.form_invalid(form)
         except forms.ValidationError as error:
             form.add_error(None, error)
-        else:
-            return response
-        return self.form_invalid(form)
+            response = self.form_invalid(form)
+        return response
 
 
 class PasswordResetView(views.PasswordResetView):

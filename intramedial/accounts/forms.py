@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.forms.utils import ErrorDict
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.utils.functional import Promise, lazy
+from django.utils.functional import lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -40,7 +40,7 @@ def email_field() -> forms.EmailField:
     return forms.EmailField(label=_("Correo electrónico"), max_length=254, widget=widget)
 
 
-def password_field(label: str | Promise, autocomplete: str, help_text: str | Promise = "") -> forms.CharField:
+def password_field(label: Any, autocomplete: str, help_text: Any = "") -> forms.CharField:
     """A password, never sent back."""
     return forms.CharField(
         label=label,
@@ -166,6 +166,7 @@ class SignupForm(Gated, allauth_forms.SignupForm):
     """Sign-up."""
 
     sign_up = True
+    clean: Any  # that of allauth, which gives it no type
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -224,6 +225,7 @@ class NewPassword(forms.Form):
         super().__init__(*args, **kwargs)
         checked: Any = self.fields["password1"]
         checked.label = _("Contraseña nueva")
+        field: Any
         for name, field in self.fields.items():
             field.widget.attrs.pop("placeholder", None)
             field.max_length = LONGEST_PASSWORD

@@ -158,7 +158,8 @@ class ConfirmEmailView(views.ConfirmEmailView):
 @login_required
 def sessions(request: HttpRequest) -> HttpResponse:
     """Where this account is logged in; each can be ended, and all but this one at once."""
-    mine = UserSession.objects.filter(user=request.user)
+    user: Any = request.user
+    mine = UserSession.objects.filter(user=user)
     if request.method == "POST":
         number = request.POST.get("session", "")
         others = mine.exclude(session_key=request.session.session_key)
@@ -173,7 +174,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
                 record.act(request, "account.session_ended")
         messages.success(request, gettext("Sesión terminada.") if number else gettext("Sesiones terminadas."))
         return redirect("account_sessions")
-    found = sorted(UserSession.objects.purge_and_list(request.user), key=lambda one: one.last_seen_at)
+    found = sorted(UserSession.objects.purge_and_list(user), key=lambda one: one.last_seen_at)
     listed = [
         {
             "pk": one.pk,

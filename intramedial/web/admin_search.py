@@ -57,7 +57,7 @@ def understood(query: str) -> dict[str, str]:
 class IndexedList(ChangeList):
     """A list in the order of the index that its search goes by."""
 
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         """That order alone, which is a whole one."""
         model_admin: Any = self.model_admin
         way = model_admin.way(self.query)
@@ -79,9 +79,9 @@ class IndexedAdmin(RecordAdmin):
     sortable_by = ()
     search_fields = ("pk",)  # that there is a search at all
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.search_help_text = f"Se busca el valor entero: {' · '.join(map(str, self.ways))}"
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.search_help_text = f"Se busca el valor entero: {' · '.join(map(str, cls.ways))}"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         """The list that knows its order."""

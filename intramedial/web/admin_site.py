@@ -90,7 +90,7 @@ class Site(AdminSite):
             return redirect(index)
         return redirect_to_login(request.GET.get("next") or index, reverse("account_login"))
 
-    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
         """Where everybody changes theirs."""
         return redirect("account_change_password")
 
@@ -149,12 +149,12 @@ class AuditedAdmin(ChoosesRows, ModelAdmin):
         except (OverflowError, DataError):
             raise IncorrectLookupParameters from None
 
-    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *args: Any) -> Any:
         """Do an action to the chosen rows; BadRequest for what can be the key of none."""
         try:
             for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
                 self.opts.pk.to_python(key)
-            return super().response_action(request, queryset)
+            return super().response_action(request, queryset, *args)
         except (ValidationError, OverflowError, DataError):
             raise BadRequest("no key of a row") from None
 

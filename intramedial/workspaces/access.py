@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.urls import reverse
 
 from intramedial.workspaces import keys, navigation, provision
@@ -15,7 +15,8 @@ from intramedial.workspaces.models import Membership
 Role = Membership.Role
 RANKS = {Role.VIEWER: 0, Role.MEMBER: 1, Role.OWNER: 2}
 
-View = Callable[..., HttpResponse]
+Response = TypeVar("Response", bound=HttpResponseBase)
+View = Callable[..., HttpResponseBase]
 
 
 def membership_of(request: HttpRequest, public_id: str) -> Membership:
@@ -45,7 +46,7 @@ def workspace_page(least: Role = Role.VIEWER) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: HttpRequest, workspace: str, **kwargs: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, workspace: str, **kwargs: Any) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path(), reverse("account_login"))
             membership = membership_of(request, workspace)
@@ -62,7 +63,7 @@ def person_page(view: View) -> View:
     """For a view `(request, …)` of somebody with an account. Without a session: to the log-in and back."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+    def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path(), reverse("account_login"))
         return private(view(request, **kwargs))
@@ -70,7 +71,7 @@ def person_page(view: View) -> View:
     return guarded
 
 
-def private(response: HttpResponse) -> HttpResponse:
+def private(response: Response) -> Response:
     """Kept by nobody: what is shown is one person's, and there may be a secret in it."""
     response["Cache-Control"] = "private, no-store"
     return response

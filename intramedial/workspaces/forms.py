@@ -1,7 +1,7 @@
 """What is filled in on the pages of workspaces."""
 
 import unicodedata
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -89,8 +89,9 @@ class KeyForm(OnceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        lifetimes = [(str(days), _("en %s") % amounts.days(days)) for days in self.LIFETIMES]
-        self.fields["days"].choices = [(self.NEVER, _("nunca")), *lifetimes]
+        lifetimes = [(str(count), _("en %s") % amounts.days(count)) for count in self.LIFETIMES]
+        days: Any = self.fields["days"]
+        days.choices = [(self.NEVER, _("nunca")), *lifetimes]
 
     def clean(self) -> dict[str, Any]:
         """A key for one agent names it; one for all does not."""
@@ -115,8 +116,9 @@ class RotateForm(OnceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        later = [(str(hours), amounts.ago(-3600 * hours)) for hours in self.OVERLAPS]
-        self.fields["hours"].choices = [("0", _("ahora mismo")), *later]
+        later = [(str(count), amounts.ago(-3600 * count)) for count in self.OVERLAPS]
+        hours: Any = self.fields["hours"]
+        hours.choices = [("0", _("ahora mismo")), *later]
 
 
 class InvitationForm(OnceForm):
@@ -193,10 +195,10 @@ class ClassForms(forms.BaseFormSet):
         """Names differ."""
         seen: set[str] = set()
         for form in self.forms:
-            name = getattr(form, "cleaned_data", {}).get("name")
-            if name and name in seen:
-                form.add_error("name", _("Ya está puesta más arriba."))
-            seen.add(name)
+            if name := getattr(form, "cleaned_data", {}).get("name"):
+                if name in seen:
+                    form.add_error("name", _("Ya está puesta más arriba."))
+                seen.add(name)
 
     @property
     def classes(self) -> dict[str, str]:
@@ -206,8 +208,16 @@ class ClassForms(forms.BaseFormSet):
 
 
 MAX_CLASSES = 100
-class_forms = forms.formset_factory(
-    ClassForm, formset=ClassForms, extra=3, max_num=MAX_CLASSES, absolute_max=MAX_CLASSES, validate_max=True
+class_forms = cast(
+    type[ClassForms],
+    forms.formset_factory(
+        ClassForm,
+        formset=ClassForms,
+        extra=3,
+        max_num=MAX_CLASSES,
+        absolute_max=MAX_CLASSES,
+        validate_max=True,
+    ),
 )
 
 
@@ -221,7 +231,7 @@ class HandOverForm(forms.Form):
     def __init__(self, *args: Any, membership: Membership, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         others = membership.workspace.memberships.exclude(pk=membership.pk).select_related("user")
-        field = self.fields["to"]
+        field: Any = self.fields["to"]
         field.queryset = others.order_by("user__email")
         field.label_from_instance = lambda other: other.user.email
 

@@ -52,8 +52,9 @@ class OnceForm(forms.Form):
         cleaned = super().clean() or self.cleaned_data
         found = bits(self.cleaned_data.get("once", ""), self.purpose)
         if found is None:
-            self.data = self.data.copy()
-            self.data[self.add_prefix("once")] = token(self.purpose)
+            sent: Any = self.data  # a QueryDict
+            self.data = fresh = sent.copy()
+            fresh[self.add_prefix("once")] = token(self.purpose)
             raise ValidationError(_("El formulario llevaba demasiado tiempo abierto. Envíalo otra vez."))
         self.bits = found
         return cleaned

@@ -51,7 +51,7 @@ def find_key(secret: str) -> KnownKey | None:
         read_only=row.read_only,
         semantic_classes=MappingProxyType(row.workspace.semantic_classes),
     )
-    return KnownKey(row.pk, principal, row.expires_at and row.expires_at.timestamp())
+    return KnownKey(row.pk, principal, row.expires_at.timestamp() if row.expires_at else None)
 
 
 class KeyCache:

@@ -43,8 +43,10 @@ class FilterForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.workspace = workspace
         people = workspace.memberships.select_related("user").order_by("user__email")
-        self.fields["action"].choices = [("", _("todo")), *ACTIONS.items()]
-        self.fields["person"].choices = [
+        action: Any = self.fields["action"]
+        person: Any = self.fields["person"]
+        action.choices = [("", _("todo")), *ACTIONS.items()]
+        person.choices = [
             ("", _("cualquiera")),
             *((str(one.user_id), one.user.email) for one in people),
         ]
@@ -92,7 +94,7 @@ def audit(request: HttpRequest, membership: Membership) -> HttpResponse:
 
 @require_safe
 @access.workspace_page(Role.OWNER)
-def download(request: HttpRequest, membership: Membership, form: str) -> HttpResponse:
+def download(request: HttpRequest, membership: Membership, form: str) -> StreamingHttpResponse:
     """The log as a file, as filtered."""
     if form not in FORMATS:
         raise Http404("no such format")
