@@ -6,15 +6,24 @@ password ends what it let in: see `gate.py`, and `accounts/watching.py` for live
 
 import hashlib
 import secrets
-from collections.abc import Iterable
-from datetime import UTC, date, datetime, time
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime
 from typing import Any
 
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import SESSION_KEY, logout
 from django.db.models import F, Q
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
+from django.utils.decorators import sync_only_middleware
+from django.utils.translation import gettext
 
 from intramedial.accounts.models import BetaPassword, BetaUse
+from intramedial.http.extensions import KNOWN
 
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # nothing that is read as something else
 GROUPS, GROUP_LENGTH = 4, 5  # 20 characters of 31: 99 bits
@@ -37,7 +46,7 @@ def digest(secret: str) -> str:
 
 def end_of(day: date) -> datetime:
     """The last instant of a day, UTC: a beta password that expires on that day is good until then."""
-    return datetime.combine(day, time.max, UTC)
+    return datetime.combine(day, datetime.max.time(), UTC)
 
 
 def assign_secret(password: BetaPassword) -> str:
@@ -99,3 +108,33 @@ def unrevoked(numbers: Iterable[Any]) -> set[int]:
     """
     asked = {number for number in numbers if isinstance(number, int)}
     return set(BetaPassword.objects.filter(pk__in=asked, revoked_at=None).values_list("pk", flat=True))
+
+
+SEEN = "seen"
+"""The key under which a session keeps when its last use was recorded, in seconds since 1970."""
+SEEN_EVERY_S = 60
+
+
+@sync_only_middleware
+def middleware(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Django's middleware: looks up a session's beta password at each request, by its primary key."""
+
+    def hold(request: HttpRequest) -> HttpResponse:
+        if settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session:
+            _look(request)
+            getattr(request, "scope", {})[KNOWN] = True
+        return get_response(request)
+
+    return hold
+
+
+def _look(request: HttpRequest) -> None:
+    session, now = request.session, time.time()
+    if not unrevoked([session.get(SESSION)]):
+        logout(request)
+        messages.error(request, gettext("Tu contraseña de la beta ya no vale. Entra con otra."))
+        return
+    if now - SEEN_EVERY_S < session.get(SEEN, 0) <= now:
+        return
+    session[SEEN] = now
+    UserSession.objects.filter(session_key=session.session_key).update(last_seen_at=timezone.now())

@@ -1,16 +1,20 @@
 """Deleting an account, with what is nobody else's."""
 
+from datetime import timedelta
 from typing import Any
 
 from allauth.usersessions.models import UserSession
+from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Count, Q
 from django.http import HttpRequest
+from django.utils import timezone
 
-from intramedial.accounts.models import User
+from intramedial.accounts import throttle
+from intramedial.accounts.models import AccessRequest, BetaUse, CacheEntry, User
 from intramedial.audit import record
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Membership, Workspace
@@ -63,3 +67,29 @@ def delete(request: HttpRequest, user: Any) -> None:
         LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
         record.act(request, "account.deleted", by=user)
         user.delete()
+
+
+UNCONFIRMED_DAYS = 7
+
+
+def purge() -> int:
+    """Delete requests for access, uses of beta passwords, tries, ended sessions, the admin's own history and
+    accounts that were never confirmed when they are old; returns how many rows."""
+    now = timezone.now()
+    Session.objects.filter(expire_date__lte=now).delete()
+    old = (
+        AccessRequest.objects.filter(created_at__lte=now - timedelta(days=settings.ACCESS_REQUEST_DAYS)),
+        BetaUse.objects.filter(used_at__lte=now - timedelta(days=settings.AUDIT_DAYS)),
+        UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")),
+        LogEntry.objects.filter(action_time__lte=now - timedelta(days=settings.AUDIT_DAYS)),
+        CacheEntry.objects.filter(expires__lte=now),
+        # Nobody has ever been in: the address may be that of somebody who asked for nothing.
+        User.objects.filter(
+            emailaddress__verified=False,
+            last_login=None,
+            memberships=None,
+            is_staff=False,
+            date_joined__lte=now - timedelta(days=UNCONFIRMED_DAYS),
+        ).exclude(emailaddress__verified=True),
+    )
+    return throttle.purge() + sum(rows.delete()[0] for rows in old)

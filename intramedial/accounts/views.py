@@ -19,14 +19,14 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from intramedial.accounts import browsers, deletion, throttle
+from intramedial.accounts import deletion, throttle
 from intramedial.accounts.adapter import LINK
 from intramedial.accounts.entrance import TOO_MANY_REQUESTS
 from intramedial.accounts.forms import DeleteAccountForm, email_field
 from intramedial.accounts.models import User
 from intramedial.audit import record
-from intramedial.web.reauthentication import password_again
 from intramedial.workspaces import names
+from intramedial.workspaces.access import password_again
 
 LONGEST_NUMBER = 18
 NEW_ADDRESSES_PER_HOUR = 5
@@ -178,7 +178,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
     listed = [
         {
             "pk": one.pk,
-            "browser": browsers.name(one.user_agent),
+            "browser": browser_name(one.user_agent),
             "address": one.ip,
             "since": one.created_at,
             "seen": one.last_seen_at,
@@ -212,3 +212,29 @@ def delete(request: HttpRequest) -> HttpResponse:
         "last_administrator": deletion.is_last_administrator(user),
     }
     return render(request, "account/delete.html", context)
+
+
+# The first word found decides: most browsers also name those that they descend from.
+BROWSERS = (
+    *(("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("FxiOS", "Firefox")),
+    *(
+        ("CriOS", "Chrome"),
+        ("Chrome", "Chrome"),
+        ("Safari", "Safari"),
+        ("curl", "curl"),
+        ("python", "Python"),
+    ),
+)
+SYSTEMS = (
+    *(("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows")),
+    *(("Macintosh", "macOS"), ("CrOS", "ChromeOS"), ("Linux", "Linux")),
+)
+
+
+def browser_name(user_agent: str) -> str:
+    """As in «Firefox en Linux»."""
+    browser = next((words for sign, words in BROWSERS if sign in user_agent), "")
+    system = next((words for sign, words in SYSTEMS if sign in user_agent), "")
+    if browser and system:
+        return gettext("%(browser)s en %(system)s") % {"browser": browser, "system": system}
+    return browser or system or gettext("Un programa que no dice cuál es")

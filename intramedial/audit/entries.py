@@ -1,17 +1,76 @@
 """Reading a workspace's part of the audit log, the latest first, and letting go of what is old."""
 
+import csv
+import io
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from intramedial.audit.models import Entry
-from intramedial.audit.words import FORMER
+
+# By the action's name; those of accounts alone are not shown to a workspace.
+ACTIONS = {
+    "workspace.created": _("creó el espacio"),
+    "workspace.renamed": _("cambió el nombre del espacio"),
+    "workspace.classes": _("cambió las clases semánticas"),
+    "workspace.handed_over": _("traspasó el espacio"),
+    "workspace.deleted": _("borró el espacio"),
+    "trial.adopted": _("adoptó una prueba"),
+    "key.created": _("creó una clave"),
+    "key.rotated": _("rotó una clave"),
+    "key.revoked": _("revocó una clave"),
+    "agent.registered": _("registró un agente"),
+    "agent.revoked": _("revocó un agente"),
+    "invitation.created": _("invitó a alguien"),
+    "invitation.accepted": _("aceptó una invitación"),
+    "invitation.revoked": _("revocó una invitación"),
+    "member.role": _("cambió el papel de alguien"),
+    "member.removed": _("sacó a alguien"),
+    "member.left": _("salió del espacio"),
+    "lease.revoked": _("soltó algo por la fuerza"),
+    "lease.revoke_missed": _("quiso soltar algo por la fuerza y ya no estaba"),
+    "lease.revoke_unanswered": _("quiso soltar algo por la fuerza y la autoridad no contestó"),
+    # What operators do: see `AuditedAdmin`.
+    "admin.workspace.added": _("creó el espacio, desde la administración"),
+    "admin.workspace.changed": _("cambió el espacio, desde la administración"),
+    "admin.workspace.deleted": _("borró el espacio, desde la administración"),
+    "admin.membership.added": _("añadió a alguien, desde la administración"),
+    "admin.membership.changed": _("cambió el papel de alguien, desde la administración"),
+    "admin.membership.deleted": _("sacó a alguien, desde la administración"),
+    "admin.apikey.added": _("creó una clave, desde la administración"),
+    "admin.apikey.changed": _("cambió una clave, desde la administración"),
+    "admin.apikey.revoked": _("revocó una clave, desde la administración"),
+    "admin.apikey.deleted": _("borró una clave, desde la administración"),
+    "admin.registeredagent.added": _("registró un agente, desde la administración"),
+    "admin.registeredagent.changed": _("cambió un agente registrado, desde la administración"),
+    "admin.registeredagent.deleted": _("borró un agente registrado, desde la administración"),
+    "admin.trial.changed": _("cambió la prueba, desde la administración"),
+    "admin.trial.deleted": _("borró la prueba, desde la administración"),
+}
+
+FORMER = {
+    "lease.revoked": "lease.forced",
+    "lease.revoke_missed": "lease.force_missed",
+    "lease.revoke_unanswered": "lease.force_unanswered",
+}
+"""Names that entries had before, which are never changed, by the names of today."""
+
+_WORDS = ACTIONS | {former: ACTIONS[now] for now, former in FORMER.items()}
+
+
+def words_of(action: str) -> Any:
+    """What an act is called, by its name of today or a former one; an unknown name as it is."""
+    return _WORDS.get(action, action)
+
 
 AT_ONCE = 1_000
 ACCOUNT = "account "
@@ -98,3 +157,65 @@ def _after(found: QuerySet[Entry], cursor: str) -> QuerySet[Entry]:
     at, pk = EPOCH + int(parts[1]) * MICROSECOND, int(parts[2])
     # The last condition is the one that the index answers.
     return found.filter(Q(at__lt=at) | Q(pk__lt=pk), at__lte=at)
+
+
+MOST = 100_000
+COLUMNS = ("at", "action", "account", "email", "target", "detail", "address")
+# A spreadsheet takes a cell that begins so for a formula. Where decimals have a comma, a semicolon ends it.
+FORMULA = re.compile(r"(^|;\s*)(?=[=+\-@\t\r\n])")
+
+Row = dict[str, Any]
+
+
+async def streamed(asked: Asked, write: Callable[[list[Row], bool], str], end: str) -> AsyncIterator[str]:
+    """The file in pieces, a piece a look at the database."""
+    lists, first = batches(asked, MOST), True
+    while (rows := await sync_to_async(_next)(lists)) is not None:
+        yield write(rows, first)
+        first = False
+    yield (write([], True) if first else "") + end
+
+
+def as_csv(rows: list[Row], first: bool) -> str:
+    """Rows of CSV (RFC 4180), after the names of the columns; no cell is taken for a formula."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    if first:
+        writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([_cell(row[column]) for column in COLUMNS])
+    return text.getvalue()
+
+
+def as_json(rows: list[Row], first: bool) -> str:
+    """Objects of a JSON array, whose end comes after the last."""
+    texts = [json.dumps(row, ensure_ascii=False) for row in rows]
+    return ("[\n" if first else ",\n" if rows else "") + ",\n".join(texts)
+
+
+def _next(batches: Iterator[list[Entry]]) -> list[Row] | None:
+    entries = next(batches, None)
+    if entries is None:
+        return None
+    known = accounts(entries)
+    return [_row(entry, known) for entry in entries]
+
+
+def _row(entry: Entry, known: dict[int, Any]) -> Row:
+    user = known.get(entry.actor) if entry.actor is not None else None
+    return {
+        "at": entry.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "action": entry.action,
+        "account": entry.actor,
+        "email": user.email if user else None,
+        "target": entry.target,
+        "detail": entry.detail,
+        "address": entry.address,
+    }
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+    return FORMULA.sub(r"\1'", text)

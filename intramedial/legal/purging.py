@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 from django.utils import timezone
 
-from intramedial.accounts import purging as accounts
+from intramedial.accounts import deletion
 from intramedial.audit import entries
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Invitation, Nonce
@@ -25,7 +25,7 @@ def purge() -> dict[str, int]:
         "trials": _trials(),
         "nonces": Nonce.objects.filter(expires_at__lte=now).delete()[0],
         "invitations": Invitation.objects.filter(expires_at__lte=now).delete()[0],
-        "accounts": accounts.purge(),
+        "accounts": deletion.purge(),
         "audit": entries.purge(settings.AUDIT_DAYS),
     }
 

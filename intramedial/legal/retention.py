@@ -7,7 +7,7 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from intramedial.accounts import purging
+from intramedial.accounts import deletion
 
 # Of the leases' module, which the platform does not know; a test holds it to that one.
 HISTORY_DAYS = 90
@@ -60,7 +60,7 @@ def _of_accounts() -> list[Kept]:
         Kept(
             _("Una cuenta sin confirmar"),
             _("lo mismo, si nadie sigue el enlace que mandamos a su correo"),
-            days(purging.UNCONFIRMED_DAYS),
+            days(deletion.UNCONFIRMED_DAYS),
         ),
         Kept(
             _("Verificación en dos pasos"),

@@ -4,15 +4,18 @@ A problem's `type` is the address of its page. The platform has its problems her
 that are answers of its own. `urls.py` puts both together.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from intramedial.http.problems import REASONS, Problem, problem_body
 from intramedial.web.pretty_json import pretty
 
 Json = dict[str, Any]
@@ -60,3 +63,59 @@ def urlpatterns(entries: Iterable[Explained], figures: Callable[[], Json]) -> li
         path("errores/", listed, name="errors"),
         path("errores/<slug:reason>/", explained, name="error"),
     ]
+
+
+REQUEST_ID = "req_4f1c2a9be07d53a86c1f0b2e"
+AGENT = "did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp"
+
+WHAT: Mapping[str, Any] = {
+    "malformed_json": _("El cuerpo de la petición no es un JSON que se pueda leer."),
+    "unauthenticated": _("No sabemos quién pregunta."),
+    "trial_expired": _("La prueba ha terminado."),
+    "bad_signature": _("La firma de la petición no se acepta."),
+    "replayed": _("Esta petición firmada ya se usó."),
+    "actor_mismatch": _("Estas credenciales no pueden hablar por ese agente."),
+    "forbidden": _("Estas credenciales no permiten hacer esto."),
+    "not_found": _("No hay nada en esa dirección, o no con ese método."),
+    "too_large": _("La petición es demasiado grande."),
+    "unsupported_media_type": _("El cuerpo no viene como JSON."),
+    "invalid_request": _("El JSON se lee, pero algún campo falta o no vale."),
+    "trial_exhausted": _("La prueba ha gastado todas sus llamadas."),
+    "rate_limited": _("Has llegado a un límite."),
+    "authority_unavailable": _("La autoridad no contesta, y sin ella no hay concesión."),
+}
+# What the service itself says; a test provokes each and compares.
+DETAILS: Mapping[str, Callable[[], str]] = {
+    "malformed_json": lambda: "The body has an object with the same name twice.",
+    "unauthenticated": lambda: "The API key is unknown, revoked or expired.",
+    "trial_expired": lambda: "This trial has expired: create an account to go on.",
+    "bad_signature": lambda: (
+        "The signature was not accepted: "
+        "the signature does not match the request, or was made by another key."
+    ),
+    "replayed": lambda: "This nonce was already used by this key: sign each request anew.",
+    "actor_mismatch": lambda: f"These credentials can only act for {AGENT}.",
+    "forbidden": lambda: "This API key can only read.",
+    "not_found": lambda: "There is nothing at this path. The API is described at /openapi.json.",
+    "too_large": lambda: f"The body may have at most {settings.BODY_LIMIT} bytes.",
+    "unsupported_media_type": lambda: "The body must come without a Content-Encoding.",
+    "invalid_request": lambda: "/actorDid: Field required",
+    "trial_exhausted": lambda: (
+        f"The {settings.TRIAL_CALLS} calls of this trial are used up: create an account to go on."
+    ),
+    "rate_limited": lambda: f"An address may begin {settings.TRIALS_PER_HOUR} trials an hour.",
+    "authority_unavailable": lambda: "Nothing was decided, or it is not known: there is no lease. Ask again.",
+}
+
+
+def platform_entries() -> list[Explained]:
+    """Every problem, in the order of the table."""
+    return [
+        Explained(reason, status, WHAT[reason], partial(_platform_example, reason))
+        for reason, (status, _title) in REASONS.items()
+    ]
+
+
+def _platform_example(reason: str) -> dict[str, Any]:
+    errors = [{"pointer": "/actorDid", "detail": "Field required"}] if reason == "invalid_request" else []
+    return problem_body(Problem(reason, DETAILS[reason](), errors=errors), REQUEST_ID)

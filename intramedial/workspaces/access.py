@@ -1,15 +1,18 @@
 """Who may open a page of a workspace: a member with the role it takes. To all others it does not exist."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, TypeVar
 
+from allauth.account.decorators import reauthentication_required
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext_lazy as _
 
-from intramedial.workspaces import keys, navigation, provision
+from intramedial.workspaces import keys, provision
 from intramedial.workspaces.models import Membership
 
 Role = Membership.Role
@@ -102,6 +105,58 @@ def context(membership: Membership) -> dict[str, Any]:
     return {
         "workspace": workspace,
         "membership": membership,
-        "places": navigation.entries(workspace.public_id, partial(at_least, membership)),
+        "places": navigation(workspace.public_id, partial(at_least, membership)),
         "may": {"member": at_least(membership, Role.MEMBER), "owner": at_least(membership, Role.OWNER)},
     }
+
+
+@dataclass(frozen=True)
+class Place:
+    """An entry: the url name it leads to, its words, the least role it is for, and the names of pages below
+    it that are marked as this place.
+    """
+
+    name: str
+    words: Any
+    least: Role = Role.VIEWER
+    below: tuple[str, ...] = ()
+
+
+PLACES = (
+    Place("workspace", _("Resumen")),
+    Place("board", _("Panel"), below=("board_resource",)),
+    Place("agents", _("Agentes"), below=("agent",)),
+    Place("receipts", _("Recibos"), below=("receipt",)),
+    Place("usage", _("Uso")),
+    Place("keys", _("Claves"), below=("key_rotate", "key_revoke")),
+    Place("signers", _("Firmas"), below=("signer_revoke",)),
+    Place("members", _("Miembros"), below=("member", "invitation")),
+    Place("audit", _("Auditoría"), Role.OWNER),
+    Place("workspace_settings", _("Ajustes"), below=("workspace_delete",)),
+)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A place of one workspace: its address, its words, the names of the pages that are marked as it."""
+
+    path: str
+    words: Any
+    pages: tuple[str, ...]
+
+
+def path_of(name: str, *arguments: str) -> str:
+    """Where a page is; nothing for one that is not mounted."""
+    try:
+        return reverse(name, args=arguments)
+    except NoReverseMatch:
+        return ""
+
+
+def navigation(workspace: str, may: Callable[[Role], bool]) -> list[Link]:
+    """The places that `may` opens of the workspace with that `ws_…`. One that is not mounted is left out."""
+    found = ((place, path_of(place.name, workspace)) for place in PLACES if may(place.least))
+    return [Link(path, place.words, (place.name, *place.below)) for place, path in found if path]
+
+
+password_again = reauthentication_required

@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from intramedial.web import amounts
 from intramedial.workspaces import names
-from intramedial.workspaces.fields import TYPED_LIMIT, DidField, KeyDidField, NameField
 from intramedial.workspaces.idempotent_form import OnceForm
 from intramedial.workspaces.models import Membership, Workspace
+from intramedial.workspaces.names import TYPED_LIMIT, DidField, KeyDidField, NameField
 
 Role = Membership.Role
 ROLES = [

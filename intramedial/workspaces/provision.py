@@ -12,7 +12,7 @@ from django.utils import timezone
 from intramedial.identity.did import check_did
 from intramedial.ledger import log
 from intramedial.workspaces import keys, names
-from intramedial.workspaces.models import ApiKey, Membership, Trial, TrialAgent, Workspace
+from intramedial.workspaces.models import ApiKey, Membership, RegisteredAgent, Trial, TrialAgent, Workspace
 
 TRIALS_AT_ONCE = 100
 """Trials of one transaction of the purge, for which whoever begins one has to wait."""
@@ -179,3 +179,30 @@ def purge_trials() -> int:
             Workspace.objects.filter(pk__in=part).delete()
         purged += len(part)
     return purged
+
+
+class TooManyAgents(Exception):
+    """The workspace has as many registered agents as it may have."""
+
+
+def register_agent(workspace: Workspace, did: str) -> bool:
+    """Let whoever holds the key of `did` sign in `workspace`; whether that is new. TooManyAgents.
+
+    That the key is held was proven before. Called inside a transaction with the workspace held.
+    """
+    there = workspace.agents.filter(did=did).first()
+    if there is not None and there.revoked_at is None:
+        return False
+    if workspace.agents.filter(revoked_at=None).count() >= settings.WORKSPACE_AGENTS:
+        raise TooManyAgents
+    if there is not None:
+        workspace.agents.filter(pk=there.pk).update(registered_at=timezone.now(), revoked_at=None)
+    else:
+        RegisteredAgent.objects.create(workspace=workspace, did=did)
+    return True
+
+
+def revoke_agent(agent: RegisteredAgent) -> bool:
+    """End it, at once; whether it was in force."""
+    in_force = RegisteredAgent.objects.filter(pk=agent.pk, revoked_at=None)
+    return bool(in_force.update(revoked_at=timezone.now()))

@@ -15,7 +15,8 @@ from intramedial.databases import disk
 from intramedial.databases.turns import take_turns
 from intramedial.http.principal import TrialState
 from intramedial.http.problems import Problem
-from intramedial.workspaces.models import RegisteredAgent, Trial, TrialAgent, Workspace
+from intramedial.workspaces import names, provision
+from intramedial.workspaces.models import Membership, RegisteredAgent, Trial, TrialAgent, Workspace
 
 HOUR = timedelta(hours=1)
 NEW_TRIALS = "new trials"
@@ -137,3 +138,42 @@ def _check_limit(recent: QuerySet[Trial], limit: int, now: datetime, words: str)
     for created_at in oldest:
         seconds = max(1, int((created_at + HOUR - now).total_seconds()))
         raise Problem("rate_limited", words, headers={"retry-after": str(seconds)})
+
+
+class Gone(Exception):
+    """There is no such trial, or it has expired, or somebody has adopted it."""
+
+
+def adopt(did: str, user_id: int, name: str) -> tuple[Workspace, bool]:
+    """The workspace of the trial that `did` began, now owned by this person; whether it was not before.
+
+    That the person holds the key was proven before. Gone; TooManyWorkspaces.
+    """
+    with transaction.atomic():
+        provision.hold_person(user_id)
+        trial = Trial.objects.select_for_update().filter(did=did).first()
+        if trial is None:
+            raise Gone
+        workspace = trial.workspace
+        if workspace is None:
+            return _adopted_before(did, user_id), False
+        if trial.expires_at <= timezone.now():
+            raise Gone
+        provision.check_room_for_workspace(user_id)
+        Membership.objects.create(workspace=workspace, user_id=user_id, role=Membership.Role.OWNER)
+        Workspace.objects.filter(pk=workspace.pk).update(name=names.normal(name))
+        for agent in (did, *trial.agents.values_list("did", flat=True)):
+            provision.register_agent(workspace, agent)
+        # The key stays known as that of a trial that is over, so that it cannot begin another.
+        trial.agents.all().delete()
+        Trial.objects.filter(pk=trial.pk).update(workspace=None)
+    return workspace, True
+
+
+def _adopted_before(did: str, user_id: int) -> Workspace:
+    mine = RegisteredAgent.objects.filter(
+        did=did, workspace__memberships__user=user_id, workspace__memberships__role=Membership.Role.OWNER
+    )
+    if (agent := mine.select_related("workspace").first()) is None:
+        raise Gone
+    return agent.workspace

@@ -9,11 +9,11 @@ from django.utils.translation import gettext_lazy as _
 
 from coordination.api import schemas
 from coordination.pages.module import fields, figures, promises, reference, refusals, samples
-from intramedial.web import amounts, problem_words
+from intramedial.web import amounts, errors
 from intramedial.web.errors import Explained
 from intramedial.web.pretty_json import pretty
 
-REQUEST_ID = problem_words.REQUEST_ID
+REQUEST_ID = errors.REQUEST_ID
 
 
 class Part(NamedTuple):
@@ -63,7 +63,7 @@ SECTIONS = (
 
 def reasons() -> list[Explained]:
     """All reasons that the API can give: the module's refusals, then the platform's problems."""
-    return [*refusals.entries(), *problem_words.entries()]
+    return [*refusals.entries(), *errors.platform_entries()]
 
 
 def context() -> dict[str, Any]:

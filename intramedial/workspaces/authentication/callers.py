@@ -19,7 +19,6 @@ from intramedial.http.requests import RequestParts
 from intramedial.identity import signatures
 from intramedial.identity.signatures import SignedBy
 from intramedial.workspaces.authentication import bearer, signers
-from intramedial.workspaces.authentication.nonces import Sweeper
 from intramedial.workspaces.models import Nonce
 
 __all__ = ["Principal", "RequestParts", "TrialState", "authenticate", "proven_key", "start", "stop"]
@@ -45,7 +44,7 @@ class Authenticator:
         self._background = DatabaseThreads("last-uses", 1)
         self._keys = bearer.KeyCache(self._find_key)
         self._last_uses = bearer.LastUses(self._background)
-        self._sweeper = Sweeper(lambda: signers.sweep_nonces(self._clock()))
+        self._sweeper = signers.Sweeper(lambda: signers.sweep_nonces(self._clock()))
 
     def start(self) -> None:
         """Sweep old nonces from now on; the first signed request does so too."""

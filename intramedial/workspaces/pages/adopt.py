@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from intramedial.audit import record
 from intramedial.identity import proofs
-from intramedial.workspaces import access, adoption, forms, idempotent_form, provision
+from intramedial.workspaces import access, forms, idempotent_form, provision, trials
 from intramedial.workspaces.pages.signers import why
 
 
@@ -45,12 +45,12 @@ def _adopt(request: HttpRequest, form: forms.AdoptForm) -> str:
     try:
         proofs.check(asked["proof"], claims, now=time.time(), typ=proofs.ADOPTION)
         with transaction.atomic():
-            workspace, new = adoption.adopt(asked["did"], access.user_id(request), asked["name"])
+            workspace, new = trials.adopt(asked["did"], access.user_id(request), asked["name"])
             if new:
                 record.act(request, "trial.adopted", workspace=workspace.public_id, target=asked["did"])
     except proofs.BadProof as error:
         form.add_error(None, why(error))
-    except adoption.Gone:
+    except trials.Gone:
         form.add_error(None, _("Esa prueba ya no se puede adoptar: ha caducado, o ya es de alguien."))
     except provision.TooManyWorkspaces:
         form.add_error(None, forms.too_many_workspaces())

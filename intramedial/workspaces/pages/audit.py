@@ -12,9 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from intramedial.audit import entries as log
-from intramedial.audit import export
+from intramedial.audit.entries import ACTIONS, words_of
 from intramedial.audit.models import Entry
-from intramedial.audit.words import ACTIONS, words_of
 from intramedial.web import amounts
 from intramedial.workspaces import access
 from intramedial.workspaces.access import Role
@@ -22,8 +21,8 @@ from intramedial.workspaces.models import Membership, Workspace
 
 PAGE = 50
 FORMATS = {
-    "csv": (export.as_csv, "", "text/csv; charset=utf-8"),
-    "json": (export.as_json, "\n]\n", "application/json"),
+    "csv": (log.as_csv, "", "text/csv; charset=utf-8"),
+    "json": (log.as_json, "\n]\n", "application/json"),
 }
 
 
@@ -87,7 +86,7 @@ def audit(request: HttpRequest, membership: Membership) -> HttpResponse:
         "next": following,
         "after": request.GET.get("after", ""),
         "days": settings.AUDIT_DAYS,
-        "most": amounts.number(export.MOST),
+        "most": amounts.number(log.MOST),
     }
     return render(request, "workspace/audit.html", context, status=200 if form.is_valid() else 422)
 
@@ -102,7 +101,7 @@ def download(request: HttpRequest, membership: Membership, form: str) -> Streami
     if not filters.is_valid():
         raise Http404("no such filter")
     write, end, kind = FORMATS[form]
-    response = StreamingHttpResponse(export.streamed(filters.asked, write, end), content_type=kind)
+    response = StreamingHttpResponse(log.streamed(filters.asked, write, end), content_type=kind)
     name = f"audit-{membership.workspace.public_id}.{form}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

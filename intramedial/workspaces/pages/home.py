@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from intramedial.audit import record
-from intramedial.workspaces import access, forms, keys, navigation, provision, snippets
+from intramedial.workspaces import access, forms, keys, provision, snippets
 from intramedial.workspaces.models import Membership, Workspace
 
 
@@ -27,7 +27,7 @@ def workspaces(request: HttpRequest) -> HttpResponse:
     memberships = Membership.objects.filter(user=request.user.pk).select_related("workspace")
     context = {
         "form": form,
-        "adopt_path": navigation.path_of("adopt"),
+        "adopt_path": access.path_of("adopt"),
         "memberships": memberships.order_by("workspace__name", "pk"),
     }
     return render(request, "workspace/list.html", context, status=422 if form.errors else 200)
@@ -61,6 +61,6 @@ def _overview(membership: Membership) -> dict[str, Any]:
         "people": place.memberships.count(),
         "used_at": used_at,
         "curl": snippets.curl(),
-        "keys_path": navigation.path_of("keys", place.public_id),
-        "board_path": navigation.path_of("board", place.public_id),
+        "keys_path": access.path_of("keys", place.public_id),
+        "board_path": access.path_of("board", place.public_id),
     }

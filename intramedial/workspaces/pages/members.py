@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from intramedial.audit import record
-from intramedial.workspaces import access, forms, navigation, people, provision
+from intramedial.workspaces import access, forms, people, provision
 from intramedial.workspaces.access import Role
 from intramedial.workspaces.models import Invitation, Membership, Workspace
 
@@ -126,8 +126,8 @@ def _accepting(request: HttpRequest, code: str, *, refused: bool) -> HttpRespons
     context = {
         "code": code,
         "refused": refused,
-        "log_in": f"{navigation.path_of('account_login')}?{back}",
-        "sign_up": f"{navigation.path_of('account_signup')}?{back}",
+        "log_in": f"{access.path_of('account_login')}?{back}",
+        "sign_up": f"{access.path_of('account_signup')}?{back}",
     }
     return access.private(render(request, "workspace/accept.html", context, status=422 if refused else 200))
 

@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from intramedial.audit import record
-from intramedial.web.reauthentication import password_again
 from intramedial.workspaces import access, forms, people, provision
-from intramedial.workspaces.access import Role
+from intramedial.workspaces.access import Role, password_again
 from intramedial.workspaces.models import Membership, Workspace
 
 ASKS = ["GET", "HEAD", "POST"]

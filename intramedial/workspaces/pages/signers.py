@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from intramedial.audit import record
 from intramedial.identity import proofs
-from intramedial.workspaces import access, forms, provision, registration, snippets
+from intramedial.workspaces import access, forms, provision, snippets
 from intramedial.workspaces.access import Role
 from intramedial.workspaces.models import Membership
 
@@ -53,7 +53,7 @@ def revoke(request: HttpRequest, membership: Membership, agent: int) -> HttpResp
         raise Http404("no such agent in this workspace")
     if request.method == "POST":
         with transaction.atomic():
-            if registration.revoke(found):
+            if provision.revoke_agent(found):
                 record.act(request, "agent.revoked", workspace=workspace.public_id, target=found.did)
         messages.success(request, _("Agente revocado: ya no puede firmar en este espacio."))
         return redirect("signers", workspace.public_id)
@@ -71,9 +71,9 @@ def _register(request: HttpRequest, membership: Membership, form: forms.SignerFo
     try:
         with transaction.atomic():
             provision.hold(workspace)
-            if registration.register(workspace, did):
+            if provision.register_agent(workspace, did):
                 record.act(request, "agent.registered", workspace=workspace.public_id, target=did)
-    except registration.TooManyAgents:
+    except provision.TooManyAgents:
         form.add_error(None, _full())
         return False
     messages.success(request, _("Agente registrado: ya puede firmar en este espacio."))
