@@ -12,7 +12,7 @@ class CoordinationConfig(AppConfig):
         from intramedial import databases
         from intramedial.workspaces import provision
 
-        authority.ask_which_are_gone(provision.gone)
+        authority.ask_which_are_gone(provision.deleted)
         authority.ask_whether_used(provision.any_made)
         databases.look_before_opening(_check_files)
 

@@ -1,4 +1,4 @@
-"""Asking for access to the beta: a form that lands in the admin."""
+"""Requests for access to the beta: a form on a page; operators answer the requests in the admin."""
 
 import logging
 from typing import Any
@@ -25,11 +25,12 @@ logger = logging.getLogger(__name__)
 UNAVAILABLE = 503
 LONGEST_ABOUT = 1000
 MOST = 10_000
-"""Requests that are kept, of five kilobytes at most: strangers write them, and they are kept for months."""
+"""Most requests that are kept. Anybody can write one, each takes up to five kilobytes and stays for
+months."""
 
 
 class AccessForm(forms.Form):
-    """Who asks, and what for."""
+    """An address, a name, and what the access is for."""
 
     email = email_field()
     name = forms.CharField(label=_("Nombre"), max_length=names.MAX_NAME, required=False)
@@ -42,16 +43,16 @@ class AccessForm(forms.Form):
     )
 
     def clean_email(self) -> str:
-        """In the form in which addresses are kept."""
+        """The address in the form in which addresses are stored."""
         return AccountAdapter().clean_email(self.cleaned_data["email"].lower())
 
     def clean_name(self) -> str:
-        """Empty, or a name that shows as what it is."""
+        """An empty text, or a name by the rules of `names.normal`."""
         name: str = self.cleaned_data["name"]
         return names.normal(name) if name else ""
 
     def clean_about(self) -> str:
-        """Text in lines, without what does not show."""
+        """The text in lines, without invisible characters."""
         text = str(self.cleaned_data["about"]).replace("\r\n", "\n")
         shown = "".join(char for char in text if char == "\n" or char.isprintable()).strip()
         if not shown:
@@ -61,7 +62,8 @@ class AccessForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
-    """The form. Sent again from the same address it replaces what was asked before."""
+    """Show the form and store the request. A second request for the same e-mail address replaces the
+    first."""
     form = AccessForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         if disk.low() or AccessRequest.objects.count() >= MOST:
@@ -79,7 +81,7 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def sent(request: HttpRequest) -> HttpResponse:
-    """It has arrived."""
+    """The page after a request was stored."""
     return render(request, "account/access_sent.html")
 
 

@@ -1,4 +1,4 @@
-"""Django's and allauth's settings of accounts and mail; part of `intramedial.settings`."""
+"""Django's and allauth's settings for accounts and mail; `intramedial.settings` includes them."""
 
 from typing import Any
 
@@ -7,26 +7,27 @@ from django.utils.crypto import salted_hmac
 MAIL_TIMEOUT_S = 10
 REAUTHENTICATION_S = 300
 LINKS_TO_ADDRESS = "5/h/key"
-"""Links for a new password that are mailed to one address; a rate as allauth writes them."""
+"""How many links for a new password are mailed to one address; a rate in allauth's notation."""
 
 
 def cache_key(key: str, prefix: str, version: int) -> str:
-    """Under what a value of the cache is kept: a keyed hash, since allauth's keys name addresses."""
+    """The key under which the cache stores a value: a keyed hash, because allauth's keys hold addresses."""
     return salted_hmac("intramedial.cache", f"{version} {key}", algorithm="sha256").hexdigest()
 
 
 def describe(mail: dict[str, Any]) -> dict[str, Any]:
-    """The settings, where mail is sent as `mail` says (`parsers.email_url`) or, if that is empty, not at all.
+    """The settings by name. `mail` are Django's settings of mail (`settings_parsers.email_url`); if it is
+    empty, no mail is sent.
 
-    Where mail is sent an address must be confirmed before anyone logs in with it, and then no answer tells
-    whether an address has an account.
+    With mail, an address must be confirmed before a person can log in with it, and no answer shows whether an
+    address has an account.
     """
     return {
         "SENDS_MAIL": bool(mail),
         "EMAIL_BACKEND": f"django.core.mail.backends.{'smtp' if mail else 'dummy'}.EmailBackend",
         "EMAIL_TIMEOUT": MAIL_TIMEOUT_S,
         **mail,
-        # Alone: whoever Django's own would let in, would come in beside the gate.
+        # The only backend: with Django's own, a person could log in without a beta password.
         "AUTHENTICATION_BACKENDS": ["allauth.account.auth_backends.AuthenticationBackend"],
         "LOGIN_URL": "account_login",
         "LOGIN_REDIRECT_URL": "workspaces",
@@ -44,10 +45,10 @@ def describe(mail: dict[str, Any]) -> dict[str, Any]:
         "ACCOUNT_REAUTHENTICATION_TIMEOUT": REAUTHENTICATION_S,
         "ACCOUNT_REAUTHENTICATION_METHODS": ("password", "mfa"),
         "ACCOUNT_RATE_LIMITS": {
-            # Counted in throttle.py, which can say when to try again.
+            # None because `throttle.py` counts these, and can say when to try again.
             "login": None,
             "signup": None,
-            # Codes of the second step, which are short.
+            # Limits guesses of the second step's codes, which are short.
             "login_failed": "20/h/key",
             "reauthenticate": "20/h/user",
             "change_password": "20/h/user",

@@ -1,4 +1,4 @@
-"""The pages of an account: what it is, its address, its sessions, its end."""
+"""The pages of an account: its name, its address, its sessions, its deletion."""
 
 from typing import Any
 
@@ -34,13 +34,13 @@ page = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class NameForm(forms.Form):
-    """What others see beside the address."""
+    """The name that other members see beside the address."""
 
     name = forms.CharField(label=_("Nombre"), max_length=names.MAX_NAME, required=False)
     name.help_text = _("Lo ven los demás miembros de tus espacios, junto a tu correo.")
 
     def clean_name(self) -> str:
-        """Empty, or a name that shows as what it is."""
+        """An empty text, or a name by the rules of `names.normal`."""
         name: str = self.cleaned_data["name"]
         return names.normal(name) if name else ""
 
@@ -55,7 +55,8 @@ class EmailForm(forms.Form):
         self.fields["email"].label = _("Correo nuevo")
 
     def clean_email(self) -> str:
-        """Another than now. Whether it is somebody else's is not told where mail can tell its owner."""
+        """An address other than the current one. If mail is sent, the form does not show whether another
+        account has the address: its owner gets a mail instead."""
         email = get_adapter().clean_email(self.cleaned_data["email"].lower())
         if email == self.user.email.lower():
             raise get_adapter().validation_error("same_as_current")
@@ -75,7 +76,7 @@ def _taken(email: str, user: Any) -> bool:
 @never_cache
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    """What there is, and where to change it."""
+    """The overview of an account, and the form for its name."""
     user: Any = request.user
     form = NameForm(request.POST if request.method == "POST" else None, initial={"name": user.name})
     if request.method == "POST" and form.is_valid():
@@ -98,8 +99,8 @@ def account(request: HttpRequest) -> HttpResponse:
 @login_required
 @password_again
 def email(request: HttpRequest) -> HttpResponse:
-    """Another address; where mail is configured it counts once it is confirmed. Since mail goes to whatever
-    was typed, it is not to be typed without end."""
+    """Change the address. If mail is sent, the new address is used once it is confirmed. Since each change
+    mails the typed address, changes are limited per hour."""
     user: Any = request.user
     form = EmailForm(request.POST if request.method == "POST" else None, user=user)
     wait = None
@@ -127,21 +128,21 @@ def _change_address(request: HttpRequest, user: Any, address: str) -> None:
             user.email = address
             user.save(update_fields=["email"])
             record.act(request, "account.email_changed")
-    except IntegrityError:  # taken in this very moment
+    except IntegrityError:  # a concurrent request took the address
         messages.error(request, str(get_adapter().error_messages["email_taken"]))
     else:
         messages.success(request, gettext("Dirección cambiada."))
 
 
 class ConfirmEmailView(views.ConfirmEmailView):
-    """The link of a mail. An address that became another account's in the meantime stays theirs."""
+    """Confirms an address by a mailed link, unless another account has taken the address meanwhile."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take from the query what the link proves."""
+        """Take the secret of the link from the query."""
         super().setup(request, *args, key=request.GET.get(LINK, ""), **kwargs)
 
     def post(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Confirm it."""
+        """Confirm the address."""
         try:
             with transaction.atomic():
                 response: HttpResponse = super().post(*args, **kwargs)
@@ -157,7 +158,7 @@ class ConfirmEmailView(views.ConfirmEmailView):
 @never_cache
 @login_required
 def sessions(request: HttpRequest) -> HttpResponse:
-    """Where this account is logged in; each can be ended, and all but this one at once."""
+    """The sessions of the account. The form ends one of them, or all but the current one."""
     user: Any = request.user
     mine = UserSession.objects.filter(user=user)
     if request.method == "POST":
@@ -194,27 +195,27 @@ def sessions(request: HttpRequest) -> HttpResponse:
 @login_required
 @password_again
 def delete(request: HttpRequest) -> HttpResponse:
-    """The end of an account, with its address typed."""
+    """Delete the account, once its address is typed."""
     user: Any = request.user
     form = DeleteAccountForm(request.POST if request.method == "POST" else None, user=user)
     if request.method == "POST" and form.is_valid():
         try:
             deletion.delete(request, User.objects.get(pk=user.pk))
-        except deletion.Needed:
+        except deletion.StillNeeded:
             return redirect("account_delete")
         request.session.flush()
         messages.success(request, gettext("Tu cuenta está borrada."))
         return redirect("home")
     context = {
         "form": form,
-        "waiting": deletion.waiting_for(user),
-        "alone": deletion.nobody_elses(user),
+        "left_without_owner": deletion.left_without_owner(user),
+        "without_others": deletion.without_others(user),
         "last_administrator": deletion.is_last_administrator(user),
     }
     return render(request, "account/delete.html", context)
 
 
-# The first word found decides: most browsers also name those that they descend from.
+# The first word found decides, because most browsers name older browsers too.
 BROWSERS = (
     *(("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("FxiOS", "Firefox")),
     *(
@@ -232,7 +233,7 @@ SYSTEMS = (
 
 
 def browser_name(user_agent: str) -> str:
-    """As in «Firefox en Linux»."""
+    """The browser's name from its User-Agent, as in «Firefox en Linux»."""
     browser = next((words for sign, words in BROWSERS if sign in user_agent), "")
     system = next((words for sign, words in SYSTEMS if sign in user_agent), "")
     if browser and system:

@@ -1,7 +1,7 @@
-"""Who may watch a workspace live, and whether they still may.
+"""Who may watch a workspace over a live socket, at first and as long as the socket is open.
 
-A socket outlives the request that opened it. So its watcher is a value that can be asked again: what it was
-let in with is looked up anew, for all watchers of a process at once, as long as the socket is open.
+A socket outlives the request that opened it. So its watcher is a value that holds its credentials, and
+`check` looks up the credentials of all watchers of a process at once, again and again.
 """
 
 from collections.abc import Callable, Iterable
@@ -32,14 +32,14 @@ TICKET_USED = "The ticket is unknown, was used before or came too late: ask for 
 TRIAL_OVER = "The trial is over."
 
 PART = 500
-"""Look-ups name at most so many rows at once."""
+"""Most values in one look-up."""
 
 threads = DatabaseThreads("watchers", 1)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A person who is logged in and a member of the workspace."""
+    """A person with a log-in session who is a member of the workspace."""
 
     workspace: str
     user: int
@@ -60,7 +60,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Visitor:
-    """A visitor with a ticket of the trial that the workspace is for."""
+    """A visitor with a ticket for the workspace of a trial."""
 
     workspace: str
 
@@ -71,8 +71,8 @@ Watcher = Member | Program | Visitor
 
 
 async def member(workspace: str, session: str | None) -> Member:
-    """The member whose session it is. Problem: `unauthenticated`; `not_found` for a workspace that
-    is unknown or not theirs; `authority_unavailable`."""
+    """The member to whom the session belongs. Problem: `unauthenticated`; `not_found` for a workspace that
+    does not exist or has no such member; `authority_unavailable`."""
     user = await threads.run(lambda: _user_of(session), repeatable=True) if session else None
     if user is None or session is None:
         raise Problem("unauthenticated", LOGGED_OUT)
@@ -83,8 +83,8 @@ async def member(workspace: str, session: str | None) -> Member:
 
 
 async def program(workspace: str, parts: RequestParts) -> Program:
-    """The program whose key the handshake bears. Problem: `unauthenticated`; `not_found` for another
-    workspace than the key's; `authority_unavailable`."""
+    """The program whose API key the handshake carries. Problem: `unauthenticated`; `not_found` for a
+    workspace other than the key's; `authority_unavailable`."""
     principal = await authenticate(parts, spend=False)
     if principal.workspace != workspace:
         raise Problem("not_found", NOT_FOUND)
@@ -93,7 +93,7 @@ async def program(workspace: str, parts: RequestParts) -> Program:
 
 
 async def visitor(ticket: str) -> Visitor:
-    """The visitor to whom the ticket was given, once. Problem: `unauthenticated`, `trial_expired`,
+    """The visitor with that ticket, which is used up. Problem: `unauthenticated`, `trial_expired`,
     `authority_unavailable`."""
     workspace = await tickets.redeem(ticket)
     if workspace is None:
@@ -105,13 +105,14 @@ async def visitor(ticket: str) -> Visitor:
 
 
 async def check(watchers: Iterable[Watcher]) -> dict[Watcher, Problem]:
-    """Those who may not watch any more, and why. Problem `authority_unavailable` if that cannot be known."""
+    """The watchers that may no longer watch, each with the reason. Problem `authority_unavailable` if the
+    database does not answer."""
     asked = set(watchers)
     return await threads.run(lambda: _ended(asked), repeatable=True) if asked else {}
 
 
 def stop() -> None:
-    """At the end of the process: close the connections."""
+    """Close the connections, at the end of the process."""
     threads.close()
 
 
@@ -146,8 +147,9 @@ def _ended(watchers: set[Watcher]) -> dict[Watcher, Problem]:
 
 
 def _sessions_in_force(members: list[Member]) -> set[tuple[str, int]]:
-    """Sessions that have not ended, each with its user: not logged out, not expired, the account active and
-    its password the same as at log-in, the beta password that let it in not revoked."""
+    """The sessions in force among those of `members`, each with its user. A session is in force if it has not
+    ended, the account is active, its password has not changed since the log-in, and its beta password is not
+    revoked."""
     if not members:
         return set()
     rows = _in_parts(
@@ -155,7 +157,7 @@ def _sessions_in_force(members: list[Member]) -> set[tuple[str, int]]:
         lambda part: Session.objects.filter(session_key__in=part, expire_date__gt=timezone.now()),
     )
     contents = {row.session_key: row.get_decoded() for row in rows}
-    let_in_by = beta.unrevoked(content.get(beta.SESSION) for content in contents.values())
+    unrevoked = beta.unrevoked(content.get(beta.SESSION) for content in contents.values())
     users = {
         user.pk: user
         for user in _in_parts(
@@ -168,7 +170,7 @@ def _sessions_in_force(members: list[Member]) -> set[tuple[str, int]]:
         for member in members
         if (content := contents.get(member.session)) is not None
         and (user := users.get(member.user)) is not None
-        and content.get(beta.SESSION) in let_in_by
+        and content.get(beta.SESSION) in unrevoked
         and content.get(SESSION_KEY) == str(user.pk)
         and constant_time_compare(content.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
     }
@@ -207,6 +209,6 @@ def _trials_in_force(visitors: list[Visitor]) -> set[str]:
 
 
 def _in_parts(values: set[Any], find: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
-    """All rows that `find` gives for these values, asked for in parts that a statement can hold."""
+    """All rows that `find` returns for the values, looked up in parts small enough for one statement."""
     every = list(values)
     return [row for start in range(0, len(every), PART) for row in find(every[start : start + PART])]

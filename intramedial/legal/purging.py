@@ -1,4 +1,5 @@
-"""What is kept no longer goes: once a day, from a thread of the server, and with the command `purge`."""
+"""Deleting data that are kept no longer: once a day in a thread of the server, and with the command
+`purge`."""
 
 import logging
 import threading
@@ -19,7 +20,7 @@ EACH_S = 86_400.0
 
 
 def purge() -> dict[str, int]:
-    """Delete it in the database of who there is; how many rows went of each kind."""
+    """Delete old rows of accounts, workspaces and the audit log. Returns how many of each kind."""
     now = timezone.now()
     return {
         "trials": _trials(),
@@ -31,7 +32,8 @@ def purge() -> dict[str, int]:
 
 
 def _trials() -> int:
-    """The others do not wait for a ledger that is away."""
+    """How many trials were deleted. If the ledger does not answer, log that, so that the rest is still
+    purged."""
     try:
         return provision.purge_trials()
     except DatabaseError as error:
@@ -40,7 +42,7 @@ def _trials() -> int:
 
 
 class Purger:
-    """Does so once a day. Of several processes each does: what one has deleted the next does not find."""
+    """Purges once a day. Each of several processes does it; what one has deleted, the others do not find."""
 
     def __init__(self, first_s: float = FIRST_S, each_s: float = EACH_S) -> None:
         self._first_s, self._each_s = first_s, each_s
@@ -48,11 +50,11 @@ class Purger:
         self._thread = threading.Thread(target=self._work, name="purging", daemon=True)
 
     def start(self) -> None:
-        """Begin to wait for the first time."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End; what is under way is undone by the database or finished."""
+        """End the thread. A purge that is running is finished, or rolled back by the database."""
         self._stopping.set()
         self._thread.join(timeout=2)
 

@@ -1,4 +1,5 @@
-"""What is kept and for how long, as the legal pages say it. Every figure is the one that the code goes by."""
+"""The tables of the legal pages: which data are kept, and for how long. The figures are those that the code
+uses."""
 
 from typing import NamedTuple
 
@@ -9,13 +10,13 @@ from django.utils.translation import ngettext
 
 from intramedial.accounts import deletion
 
-# Of the leases' module, which the platform does not know; a test holds it to that one.
+# The figure of `coordination`, which the platform must not import. A test compares the two.
 HISTORY_DAYS = 90
 DAY_S = 86_400
 
 
 class Kept(NamedTuple):
-    """Something that is kept."""
+    """One row of the retention page."""
 
     what: str
     which: str
@@ -23,7 +24,7 @@ class Kept(NamedTuple):
 
 
 class Cookie(NamedTuple):
-    """A cookie that is set."""
+    """One row of the page about cookies."""
 
     name: str
     what: str
@@ -31,12 +32,12 @@ class Cookie(NamedTuple):
 
 
 def days(count: int) -> str:
-    """As in «14 días»."""
+    """A number of days in words, as in «14 días»."""
     return ngettext("%(count)s día", "%(count)s días", count) % {"count": count}
 
 
 def figures() -> dict[str, str]:
-    """The times that the texts name."""
+    """The times that the texts of the legal pages contain."""
     return {
         "audit": days(settings.AUDIT_DAYS),
         "access": days(settings.ACCESS_REQUEST_DAYS),
@@ -46,7 +47,7 @@ def figures() -> dict[str, str]:
 
 
 def rows() -> list[Kept]:
-    """What is kept, of whom, and until when."""
+    """The rows of the retention page."""
     return [*_of_accounts(), *_of_workspaces()]
 
 
@@ -136,7 +137,7 @@ def _of_workspaces() -> list[Kept]:
 
 
 def cookies() -> list[Cookie]:
-    """The cookies that pages set; there are no others."""
+    """All cookies that pages set."""
     return [
         Cookie(
             settings.SESSION_COOKIE_NAME,

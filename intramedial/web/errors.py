@@ -1,7 +1,7 @@
-"""The catalogue of reasons: a page for each `reason` that a call can be refused for or fail with.
+"""The catalogue of reasons: a page for each `reason` of a refusal or a problem.
 
-A problem's `type` is the address of its page. The platform has its problems here; a module adds the refusals
-that are answers of its own. `urls.py` puts both together.
+The `type` of a problem is the address of its page. The platform's problems are here; a module adds its
+refusals. `urls.py` combines both.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,11 +22,11 @@ Json = dict[str, Any]
 
 
 class Explained(NamedTuple):
-    """One reason: what happened, in a sentence, and an answer as it would come. The rest of the words stand
-    in the template `errors/<reason>.html`.
+    """One reason: a sentence that says what happened, and an example of an answer. The rest of its page is
+    the template `errors/<reason>.html`.
 
-    `refusal`: an answer of the module (409, with a receipt), not a problem. `example` is made when shown, so
-    that its figures are those of the settings.
+    `refusal` marks an answer of the module (409, with a receipt) instead of a problem. `example` is called
+    when the page is shown, so that its figures are those of the settings.
     """
 
     reason: str
@@ -37,7 +37,8 @@ class Explained(NamedTuple):
 
 
 def urlpatterns(entries: Iterable[Explained], figures: Callable[[], Json]) -> list[URLPattern]:
-    """The catalogue's pages: all reasons listed, and one for each; `figures` are what their words name."""
+    """The addresses of the catalogue: a list, and a page for each reason. `figures` gives the numbers in the
+    texts."""
     known = {entry.reason: entry for entry in entries}
     groups = [
         (_("Rechazos"), [entry for entry in known.values() if entry.refusal]),
@@ -46,12 +47,12 @@ def urlpatterns(entries: Iterable[Explained], figures: Callable[[], Json]) -> li
 
     @require_safe
     def listed(request: HttpRequest) -> HttpResponse:
-        """Every reason, refusals first."""
+        """The list of all reasons, refusals first."""
         return render(request, "errors/index.html", {"groups": groups})
 
     @require_safe
     def explained(request: HttpRequest, reason: str) -> HttpResponse:
-        """One reason; 404 for one that does not exist."""
+        """The page of one reason; 404 if there is no such reason."""
         entry = known.get(reason)
         if entry is None:
             raise Http404("no such reason")
@@ -84,7 +85,7 @@ WHAT: Mapping[str, Any] = {
     "rate_limited": _("Has llegado a un límite."),
     "authority_unavailable": _("La autoridad no contesta, y sin ella no hay concesión."),
 }
-# What the service itself says; a test provokes each and compares.
+# The details as the service writes them. A test provokes each problem and compares.
 DETAILS: Mapping[str, Callable[[], str]] = {
     "malformed_json": lambda: "The body has an object with the same name twice.",
     "unauthenticated": lambda: "The API key is unknown, revoked or expired.",
@@ -109,7 +110,7 @@ DETAILS: Mapping[str, Callable[[], str]] = {
 
 
 def platform_entries() -> list[Explained]:
-    """Every problem, in the order of the table."""
+    """The entries of the platform's problems, in the order of `REASONS`."""
     return [
         Explained(reason, status, WHAT[reason], partial(_platform_example, reason))
         for reason, (status, _title) in REASONS.items()

@@ -1,4 +1,8 @@
-"""What every page shares: the other languages' addresses and the pages for what went wrong."""
+"""The context that all pages share, and the pages of errors, which are problems (RFC 9457) for programs.
+
+Some programs request a page by mistake instead of the API. They read JSON, people read a page (RFC 9110,
+12.5.1).
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -19,9 +23,10 @@ from intramedial.web import styles
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """Context of every template: `languages`, `home_path`, `base_url`, `styles`.
+    """The context of every template: `languages`, `home_path`, `base_url`, `styles`.
 
-    A language is code, name, current, and of this page in it: path, with the query; absolute, without.
+    A language has code, name, current (whether it is the page's), and the page's address in that language:
+    path with the query, absolute without it.
     """
     here, query = request.path, request.META.get("QUERY_STRING", "")
     languages = []
@@ -45,7 +50,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
 
 
 def _in_language(path: str, code: str) -> str:
-    """The address of the same page in another language; of one that does not exist, likewise."""
+    """The address of the same page in another language, also if there is no such page."""
     found = translate_url(path, code)
     if found != path or code == get_language():
         return found
@@ -67,7 +72,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden_csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form whose token is missing or old (`CSRF_FAILURE_VIEW`)."""
+    """403 for a form whose CSRF token is missing or old (`CSRF_FAILURE_VIEW`)."""
     problem = Problem(
         "forbidden",
         "Only the forms of this site may send something to its pages, with a token that they hold. "
@@ -84,7 +89,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def method_not_allowed(request: HttpRequest, allow: str) -> HttpResponse:
-    """405, as a page or a problem; `allow` is the value of the header of that name."""
+    """405, as a page or a problem; `allow` is the value of the header Allow."""
     problem = _with_status("not_found", f"This page does not have that method, only {allow}.", 405)
     problem.title = "Method not allowed"
     problem.headers["allow"] = allow
@@ -107,7 +112,7 @@ def _failed(request: HttpRequest, template: str, problem: Problem, **context: An
 
 
 class MethodMiddleware:
-    """Gives the answers of views that do not have a method (405) a body: Django's own have none."""
+    """Adds a body to the answer of a view that does not have the method (405): Django sends none."""
 
     sync_capable = True
     async_capable = True
@@ -124,7 +129,7 @@ class MethodMiddleware:
         return self._when_ready(request, response) if self._awaited else _with_body(request, response)
 
     async def _when_ready(self, request: HttpRequest, response: Awaitable[Any]) -> Any:
-        # A page asks the database who is logged in, which must not be done on the event loop.
+        # The page reads the session from the database, which must not happen on the event loop.
         answer = await response
         return await sync_to_async(_with_body)(request, answer) if answer.status_code == 405 else answer
 
@@ -136,7 +141,7 @@ def _with_body(request: HttpRequest, response: Any) -> Any:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500, as a page that needs nothing which may be broken: no session, no database."""
+    """500, as a page that needs no session and no database, since these may be what fails."""
     return HttpResponse(render_to_string("500.html", site(request)), status=500)
 
 
@@ -145,8 +150,9 @@ SHOWN_BY_BROWSERS = ("document", "iframe", "frame", "object", "embed")
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Whether the client is a program: it sent JSON, or prefers JSON to HTML, or takes no HTML and is no
-    browser that opens a page. `*/*` is no HTML: browsers that open a page always name it."""
+    """Whether the client is a program: it sent JSON, or prefers JSON to HTML, or accepts no HTML and is not a
+    browser that opens a page. `*/*` does not count as HTML, because browsers name HTML when they open a
+    page."""
     if _is_json(request.content_type or ""):
         return True
     accepted = request.accepted_types  # the preferred first
@@ -158,7 +164,7 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 def problem_response(problem: Problem) -> HttpResponse:
-    """A problem as the answer to a request for a page."""
+    """The response with a problem, to a request for a page."""
     body = problem_body(problem, logs.request_id.get())
     response = JsonResponse(body, status=problem.status, content_type=PROBLEM, headers=problem.headers)
     response["Cache-Control"] = "no-store"
@@ -166,7 +172,7 @@ def problem_response(problem: Problem) -> HttpResponse:
 
 
 def varied(response: HttpResponse) -> HttpResponse:
-    """The answer, marked as one that another client may get in another form."""
+    """The response, with `Vary: Accept`, because its form depends on that header."""
     patch_vary_headers(response, ("Accept",))
     return response
 

@@ -1,4 +1,7 @@
-"""Who may open a page of a workspace: a member with the role it takes. To all others it does not exist."""
+"""Who may open a page of a workspace, and the navigation between its pages.
+
+A page is open to members with the role that it requires. For all others the workspace does not exist.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +26,8 @@ View = Callable[..., HttpResponseBase]
 
 
 def membership_of(request: HttpRequest, public_id: str) -> Membership:
-    """The membership of who asks. Http404 for a workspace that is unknown or not theirs."""
+    """The membership of the person who sends `request`. Http404 if the workspace does not exist, or the
+    person is not a member."""
     if not keys.is_public_id("ws_", public_id):
         raise Http404("no name of a workspace")
     found = (
@@ -37,14 +41,15 @@ def membership_of(request: HttpRequest, public_id: str) -> Membership:
 
 
 def at_least(membership: Membership, role: Role) -> bool:
-    """Whether a member may do what takes that role."""
+    """Whether a member has that role or a greater one."""
     return RANKS[Role(membership.role)] >= RANKS[role]
 
 
 def workspace_page(least: Role = Role.VIEWER) -> Callable[[View], View]:
-    """For a view `(request, membership, …)` at an address with `<str:workspace>`, the `ws_…`.
+    """Decorate a view `(request, membership, …)` at an address with `<str:workspace>`, the `ws_…`.
 
-    Without a session: to the log-in and back. Not a member: 404. Too small a role: 403.
+    A request without a session is sent to the log-in and back. A person who is not a member gets 404, a
+    member with a smaller role than `least` gets 403.
     """
 
     def decorate(view: View) -> View:
@@ -63,7 +68,7 @@ def workspace_page(least: Role = Role.VIEWER) -> Callable[[View], View]:
 
 
 def person_page(view: View) -> View:
-    """For a view `(request, …)` of somebody with an account. Without a session: to the log-in and back."""
+    """Decorate a view `(request, …)` that needs a log-in session; without one, go to the log-in and back."""
 
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
@@ -75,15 +80,15 @@ def person_page(view: View) -> View:
 
 
 def private(response: Response) -> Response:
-    """Kept by nobody: what is shown is one person's, and there may be a secret in it."""
+    """Forbid caches to store the response: it is for one person, and may show a secret."""
     response["Cache-Control"] = "private, no-store"
     return response
 
 
 def hold_as(membership: Membership, least: Role) -> None:
-    """Until the transaction ends, nobody else changes the workspace.
+    """Lock the workspace until the transaction ends, and check the member's role again.
 
-    PermissionDenied for a member who was given a smaller role, or taken out, since the page let them in.
+    PermissionDenied if the member was given a smaller role, or removed, since the request was let in.
     """
     provision.hold(membership.workspace)
     now = Membership.objects.filter(pk=membership.pk).first()
@@ -92,14 +97,14 @@ def hold_as(membership: Membership, least: Role) -> None:
 
 
 def user_id(request: HttpRequest) -> int:
-    """The account of who asks for a page that takes one."""
+    """The account's number of a request that has a session."""
     assert request.user.pk is not None
     return int(request.user.pk)
 
 
 def context(membership: Membership) -> dict[str, Any]:
-    """What every page of a workspace gives its template: workspace, membership, places (the navigation), may
-    (member, owner).
+    """The part of a template's context that all pages of a workspace share: workspace, membership, places
+    (the navigation), may (member, owner).
     """
     workspace = membership.workspace
     return {
@@ -112,8 +117,8 @@ def context(membership: Membership) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Place:
-    """An entry: the url name it leads to, its words, the least role it is for, and the names of pages below
-    it that are marked as this place.
+    """An entry of the navigation: the name of its URL, its text, the least role that sees it, and the names
+    of the pages below it, on which it is marked as the current one.
     """
 
     name: str
@@ -138,7 +143,7 @@ PLACES = (
 
 @dataclass(frozen=True)
 class Link:
-    """A place of one workspace: its address, its words, the names of the pages that are marked as it."""
+    """A place of one workspace: its address, its text, and the names of the pages on which it is marked."""
 
     path: str
     words: Any
@@ -146,7 +151,7 @@ class Link:
 
 
 def path_of(name: str, *arguments: str) -> str:
-    """Where a page is; nothing for one that is not mounted."""
+    """The address of a page; an empty text if it is not mounted."""
     try:
         return reverse(name, args=arguments)
     except NoReverseMatch:
@@ -154,9 +159,22 @@ def path_of(name: str, *arguments: str) -> str:
 
 
 def navigation(workspace: str, may: Callable[[Role], bool]) -> list[Link]:
-    """The places that `may` opens of the workspace with that `ws_…`. One that is not mounted is left out."""
+    """The places of a workspace, given by its `ws_…`, that `may` allows and that are mounted."""
     found = ((place, path_of(place.name, workspace)) for place in PLACES if may(place.least))
     return [Link(path, place.words, (place.name, *place.below)) for place, path in found if path]
 
 
 password_again = reauthentication_required
+"""Decorates a view that does something dangerous: it asks for the password first, unless the person typed it
+in the last minutes (`REAUTHENTICATION_S`).
+
+    @workspace_page(Role.OWNER)      # who may open the page
+    @password_again
+    def delete(request, membership): ...
+
+Put it below the decorator that decides who may open the page, so that other persons get their 404 or 403
+first. A form that is sent after those minutes is stored while the password is asked for, and processed after
+it. So such a form must not carry a secret.
+
+In tests: `people.session_of(user, password_again=True)`.
+"""

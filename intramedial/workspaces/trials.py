@@ -1,6 +1,7 @@
-"""Trials: a visitor's key, its workspace, its further agents. Blocking; the API calls it in a thread.
+"""Trials: beginning one, adding agents, and making it the workspace of a person with an account (adopting
+it).
 
-The calls are counted where callers are identified, in `authentication/signers.py`.
+All functions block; the API calls them in a thread. `authentication/signers.py` counts the calls of a trial.
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ NEW_TRIALS = "new trials"
 
 @dataclass(frozen=True)
 class State:
-    """A trial as it stands, its workspace's `ws_…`, and its further agents, oldest first."""
+    """The state of a trial, its workspace's `ws_…`, and its further agents, oldest first."""
 
     trial: TrialState
     workspace: str
@@ -33,12 +34,12 @@ class State:
 
 
 def begin(did: str, address_hash: str, site_hash: str = "") -> tuple[State, bool]:
-    """The trial of a key, and whether it is new. Nothing of one that exists is reset. `site_hash`: of the
-    IPv6 /48 of the address, empty if there is none.
+    """The trial of a key, and whether it is new. An existing trial stays as it is. `site_hash` is the hash of
+    the address's IPv6 /48, empty if it has none.
 
-    Problem: `trial_expired`, `forbidden` for a key that belongs elsewhere, `rate_limited` after too many new
-    trials in the last hour, of the address, of its /48 or in all, `authority_unavailable` for a new one when
-    the disk is nearly full.
+    Problem: `trial_expired`; `forbidden` for a key that belongs to another trial or a workspace;
+    `rate_limited` after too many new trials in the last hour, from the address, from its /48 or in all;
+    `authority_unavailable` if the trial would be new and the disk is nearly full.
     """
     with transaction.atomic():
         take_turns(f"trial {did}", NEW_TRIALS)
@@ -62,15 +63,16 @@ def begin(did: str, address_hash: str, site_hash: str = "") -> tuple[State, bool
 
 
 def find(did: str) -> State:
-    """The trial that a key began. Problem `trial_expired` for one that is over."""
+    """The trial that a key began. Problem `trial_expired` if it is over."""
     trial = Trial.objects.select_related("workspace").get(did=did)
     return state(trial)
 
 
 def add_agent(trial_did: str, did: str) -> tuple[State, bool]:
-    """Add an agent to the trial that `trial_did` began; the state and whether it is new.
+    """Add an agent to the trial that `trial_did` began. Returns the state, and whether the agent is new.
 
-    Problem: `forbidden` for a key that belongs elsewhere, `rate_limited` when the trial has all its agents.
+    Problem: `forbidden` for a key that belongs to another trial or a workspace; `rate_limited` if the trial
+    has as many agents as it may have.
     """
     with transaction.atomic():
         take_turns(f"trial {did}", f"trial {trial_did}")
@@ -87,7 +89,7 @@ def add_agent(trial_did: str, did: str) -> tuple[State, bool]:
 
 
 def state(trial: Trial) -> State:
-    """The state of a trial. Problem `trial_expired` for one that is over or whose workspace is gone."""
+    """The state of a trial. Problem `trial_expired` if it is over or its workspace was deleted."""
     if trial.expires_at <= timezone.now() or trial.workspace is None:
         raise Problem("trial_expired", "The trial of this key is over; a new key begins a new one.")
     return State(
@@ -98,8 +100,8 @@ def state(trial: Trial) -> State:
 
 
 def state_of(trial: Trial) -> TrialState:
-    """The calls and the time that a trial has left. The length of its window is the row's own: a setting that
-    changes later changes only trials that begin later."""
+    """The calls and the time that a trial has left. Both come from its row, so a changed setting has effect
+    only on later trials."""
     window = trial.expires_at - trial.created_at
     return TrialState(
         trial.did, trial.calls_limit, trial.calls_used, trial.expires_at, round(window.total_seconds())
@@ -119,7 +121,7 @@ def _check_unused(did: str) -> None:
 
 
 def _check_room(address_hash: str, site_hash: str, now: datetime) -> None:
-    """Problem `rate_limited` when no more trials may begin now."""
+    """Problem `rate_limited` if no more trials may begin now."""
     each, in_all = settings.TRIALS_PER_HOUR, settings.TRIALS_IN_ALL
     recent = Trial.objects.filter(created_at__gt=now - HOUR)
     of_address = recent.filter(address_hash=address_hash)
@@ -133,38 +135,41 @@ def _check_room(address_hash: str, site_hash: str, now: datetime) -> None:
 
 
 def _check_limit(recent: QuerySet[Trial], limit: int, now: datetime, words: str) -> None:
-    # The one that has to be an hour old before there is room; as many rows as the limit are looked at.
+    # There is room once the row at the limit is an hour old. The query reads no more rows than the limit.
     oldest = recent.order_by("-created_at").values_list("created_at", flat=True)[limit - 1 : limit]
     for created_at in oldest:
         seconds = max(1, int((created_at + HOUR - now).total_seconds()))
         raise Problem("rate_limited", words, headers={"retry-after": str(seconds)})
 
 
-class Gone(Exception):
-    """There is no such trial, or it has expired, or somebody has adopted it."""
+class NotAdoptable(Exception):
+    """The trial does not exist, has expired, or was adopted by another person."""
 
 
 def adopt(did: str, user_id: int, name: str) -> tuple[Workspace, bool]:
-    """The workspace of the trial that `did` began, now owned by this person; whether it was not before.
+    """Make a person the owner of the workspace of the trial that `did` began. Returns the workspace, and
+    whether the person has become its owner now.
 
-    That the person holds the key was proven before. Gone; TooManyWorkspaces.
+    The trial's agents become registered agents of the workspace, whose calls are not counted. Their leases
+    and waits stay, because the workspace is the same one. The caller has checked that the person holds the
+    key. Raises NotAdoptable, `provision.TooManyWorkspaces`.
     """
     with transaction.atomic():
         provision.hold_person(user_id)
         trial = Trial.objects.select_for_update().filter(did=did).first()
         if trial is None:
-            raise Gone
+            raise NotAdoptable
         workspace = trial.workspace
         if workspace is None:
             return _adopted_before(did, user_id), False
         if trial.expires_at <= timezone.now():
-            raise Gone
+            raise NotAdoptable
         provision.check_room_for_workspace(user_id)
         Membership.objects.create(workspace=workspace, user_id=user_id, role=Membership.Role.OWNER)
         Workspace.objects.filter(pk=workspace.pk).update(name=names.normal(name))
         for agent in (did, *trial.agents.values_list("did", flat=True)):
             provision.register_agent(workspace, agent)
-        # The key stays known as that of a trial that is over, so that it cannot begin another.
+        # The trial's row stays, so that its key cannot begin another trial.
         trial.agents.all().delete()
         Trial.objects.filter(pk=trial.pk).update(workspace=None)
     return workspace, True
@@ -175,5 +180,5 @@ def _adopted_before(did: str, user_id: int) -> Workspace:
         did=did, workspace__memberships__user=user_id, workspace__memberships__role=Membership.Role.OWNER
     )
     if (agent := mine.select_related("workspace").first()) is None:
-        raise Gone
+        raise NotAdoptable
     return agent.workspace

@@ -1,4 +1,4 @@
-"""The API of trials: begin one, add an agent to it, see what is left of it, open a live socket."""
+"""The API of trials: beginning one, adding an agent, reading its state, a ticket for a live socket."""
 
 import time
 from datetime import datetime

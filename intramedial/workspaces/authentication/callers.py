@@ -1,7 +1,8 @@
-"""From a request to the Principal that made it.
+"""Finds the Principal that made a request, by its API key (``Authorization: Bearer imk_…``) or its signature
+(RFC 9421).
 
-Two ways in: an API key (``Authorization: Bearer imk_…``) or a signature (RFC 9421). Quota and nonce are spent
-here, before anything is decided, in a transaction of their own.
+The nonce of a signature and a call of a trial are used up here, in a transaction of their own, before the
+request is decided.
 """
 
 import time
@@ -31,7 +32,8 @@ WRONG_KEY = challenge("invalid_token", NO_SUCH_KEY)
 TWO_SENT = challenge("invalid_request", TWO_CREDENTIALS)
 
 ON_POSTGRESQL = 4
-"""Writers of nonces and quotas. SQLite has one writer at a time: several would only wait for one another."""
+"""Threads that write nonces and calls of trials. On SQLite there is one, because it has one writer at a
+time."""
 
 
 class Authenticator:
@@ -47,7 +49,7 @@ class Authenticator:
         self._sweeper = signers.Sweeper(lambda: signers.sweep_nonces(self._clock()))
 
     def start(self) -> None:
-        """Sweep old nonces from now on; the first signed request does so too."""
+        """Delete old nonces from now on. The first signed request starts that too."""
         self._sweeper.start()
 
     async def authenticate(self, parts: RequestParts, *, spend: bool = True) -> Principal:
@@ -75,7 +77,7 @@ class Authenticator:
         return signed
 
     def close(self) -> None:
-        """Write what is pending and end the threads."""
+        """Write pending last uses and end the threads."""
         self._sweeper.stop()
         for threads in (self._readers, self._writers, self._background):
             threads.close()
@@ -121,7 +123,7 @@ def _of_this_process() -> Authenticator:
 
 
 async def authenticate(parts: RequestParts, *, spend: bool = True) -> Principal:
-    """Who made the request.
+    """The principal that made the request.
 
     A signed request uses up its nonce and, with ``spend``, one call of its trial. Raises :class:`Problem`:
     ``unauthenticated``, ``bad_signature``, ``replayed``, ``trial_expired`` (401), ``trial_exhausted`` (429),
@@ -131,17 +133,20 @@ async def authenticate(parts: RequestParts, *, spend: bool = True) -> Principal:
 
 
 async def proven_key(parts: RequestParts) -> SignedBy:
-    """Whose key signed the request, known to us or not; uses up its nonce. Raises as :func:`authenticate`."""
+    """The key that signed the request, whether or not the service knows it; uses up the nonce.
+
+    Raises :class:`Problem` as :func:`authenticate` does, but for those about trials.
+    """
     return await _of_this_process().proven_key(parts)
 
 
 def start() -> None:
-    """At the start of the process: sweep what others have left behind."""
+    """At the start of the process: begin to delete old nonces."""
     _of_this_process().start()
 
 
 def stop() -> None:
-    """At the end of the process: write what is pending, close the connections."""
+    """At the end of the process: write pending last uses, and close the connections."""
     global _authenticator
     if _authenticator is not None:
         _authenticator.close()
@@ -153,7 +158,7 @@ async def _uncounted(parts: RequestParts) -> Principal:
 
 
 COUNTED = Credentials(("apiKey", "signature"), authenticate)
-"""A key or a signed request. A call of a trial counts as one, whatever its answer."""
+"""A key or a signed request. A request of a trial counts as one call, whatever its answer."""
 
 UNCOUNTED = Credentials(("apiKey", "signature"), _uncounted)
-"""A key or a signed request. A trial's calls are not spent."""
+"""A key or a signed request. A request of a trial is not counted."""

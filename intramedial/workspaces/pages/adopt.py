@@ -1,4 +1,4 @@
-"""The page on which a visitor's trial becomes their workspace: the browser signs for the key it holds."""
+"""The page on which a person adopts the trial of their browser, which signs a proof with the trial key."""
 
 import time
 
@@ -19,9 +19,10 @@ from intramedial.workspaces.pages.signers import why
 @require_http_methods(["GET", "HEAD", "POST"])
 @access.person_page
 def adopt(request: HttpRequest) -> HttpResponse:
-    """GET: the page, whose script looks for the key.
+    """GET: the page, whose script looks for the trial key.
 
-    POST, from that script: JSON, either `path`, where to go, and `workspace`, or `errors` by field (422).
+    POST, from that script, answers JSON: `path` (of the workspace) and `workspace`, or `errors` by field and
+    a new token `once` (422).
     """
     purpose = f"adopt {request.user.pk}"
     form = forms.AdoptForm(forms.sent(request), purpose=purpose, initial={"name": _("Mi prueba")})
@@ -50,7 +51,7 @@ def _adopt(request: HttpRequest, form: forms.AdoptForm) -> str:
                 record.act(request, "trial.adopted", workspace=workspace.public_id, target=asked["did"])
     except proofs.BadProof as error:
         form.add_error(None, why(error))
-    except trials.Gone:
+    except trials.NotAdoptable:
         form.add_error(None, _("Esa prueba ya no se puede adoptar: ha caducado, o ya es de alguien."))
     except provision.TooManyWorkspaces:
         form.add_error(None, forms.too_many_workspaces())

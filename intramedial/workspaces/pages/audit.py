@@ -1,4 +1,4 @@
-"""A workspace's audit log for its owners: filtered, page by page, and as a file."""
+"""The audit log of a workspace for its owners: filtered, in pages, and as a file."""
 
 import json
 from datetime import UTC, datetime, time
@@ -27,7 +27,7 @@ FORMATS = {
 
 
 class FilterForm(forms.Form):
-    """What to see of the log."""
+    """Filters of the log."""
 
     action = forms.ChoiceField(label=_("Qué"), required=False)
     person = forms.TypedChoiceField(label=_("Quién"), required=False, coerce=int, empty_value=None)
@@ -51,10 +51,10 @@ class FilterForm(forms.Form):
         ]
 
     @property
-    def asked(self) -> log.Asked:
-        """What is asked, once the form is valid. Days are whole, in UTC."""
+    def wanted(self) -> log.Filter:
+        """The filters of a valid form. Days are whole days in UTC."""
         given = self.cleaned_data
-        return log.Asked(
+        return log.Filter(
             self.workspace.public_id,
             given["action"],
             given["person"],
@@ -66,12 +66,12 @@ class FilterForm(forms.Form):
 @require_safe
 @access.workspace_page(Role.OWNER)
 def audit(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """The log."""
+    """One page of the log."""
     form = FilterForm(request.GET, workspace=membership.workspace)
     rows, following = [], ""
     if form.is_valid():
         try:
-            entries, following = log.page(form.asked, request.GET.get("after", ""), PAGE)
+            entries, following = log.page(form.wanted, request.GET.get("after", ""), PAGE)
         except (ValueError, OverflowError):
             raise Http404("no such page of the log") from None
         rows = _rows(entries)
@@ -94,14 +94,14 @@ def audit(request: HttpRequest, membership: Membership) -> HttpResponse:
 @require_safe
 @access.workspace_page(Role.OWNER)
 def download(request: HttpRequest, membership: Membership, form: str) -> StreamingHttpResponse:
-    """The log as a file, as filtered."""
+    """The filtered log as a file."""
     if form not in FORMATS:
         raise Http404("no such format")
     filters = FilterForm(request.GET, workspace=membership.workspace)
     if not filters.is_valid():
         raise Http404("no such filter")
     write, end, kind = FORMATS[form]
-    response = StreamingHttpResponse(log.streamed(filters.asked, write, end), content_type=kind)
+    response = StreamingHttpResponse(log.streamed(filters.wanted, write, end), content_type=kind)
     name = f"audit-{membership.workspace.public_id}.{form}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

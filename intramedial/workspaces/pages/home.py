@@ -1,4 +1,4 @@
-"""The list of a person's workspaces, where they make one, and the overview of each."""
+"""The list of a person's workspaces with the form for a new one, and the overview of each workspace."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from intramedial.workspaces.models import Membership, Workspace
 @require_http_methods(["GET", "HEAD", "POST"])
 @access.person_page
 def workspaces(request: HttpRequest) -> HttpResponse:
-    """The workspaces of who asks, with their role in each, and the form that makes one more."""
+    """The workspaces of the person, with the role in each, and the form for a new one."""
     form = forms.WorkspaceForm(forms.sent(request), purpose=f"workspace {request.user.pk}")
     if request.method == "POST" and form.is_valid():
         try:
@@ -38,7 +38,7 @@ def _create(request: HttpRequest, form: forms.WorkspaceForm) -> str:
     public_id = keys.public_id("ws_", form.bits)
     with transaction.atomic():
         provision.hold_person(user)
-        if not Workspace.objects.filter(public_id=public_id).exists():  # else: the same form, sent before
+        if not Workspace.objects.filter(public_id=public_id).exists():  # else the form was sent before
             made = provision.create_workspace(form.cleaned_data["name"], user, form.bits)
             record.act(request, "workspace.created", workspace=public_id, target=made.name)
     return public_id
@@ -47,7 +47,7 @@ def _create(request: HttpRequest, form: forms.WorkspaceForm) -> str:
 @require_safe
 @access.workspace_page()
 def workspace(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """A workspace at a glance: what it is, who is in it, the first steps."""
+    """The overview of a workspace: figures, and the first steps."""
     return render(request, "workspace/overview.html", {**access.context(membership), **_overview(membership)})
 
 

@@ -1,4 +1,4 @@
-"""The people of a workspace: who they are, what they may do, who is invited."""
+"""The members of a workspace, their roles, and invitations."""
 
 import base64
 import logging
@@ -29,7 +29,7 @@ ASKS = ["GET", "HEAD", "POST"]
 @require_http_methods(ASKS)
 @access.workspace_page()
 def members(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """The members; for owners the open invitations too, and the form that makes one."""
+    """The members; for owners also the open invitations and the form for a new one."""
     owner = access.at_least(membership, Role.OWNER)
     if request.method == "POST" and not owner:
         raise PermissionDenied
@@ -64,7 +64,7 @@ def members(request: HttpRequest, membership: Membership) -> HttpResponse:
 @require_http_methods(ASKS)
 @access.workspace_page(Role.OWNER)
 def member(request: HttpRequest, membership: Membership, person: int) -> HttpResponse:
-    """One member: another role, or out."""
+    """Change the role of one member, or remove the member."""
     workspace = membership.workspace
     found = workspace.memberships.select_related("user").filter(pk=person).first()
     if found is None:
@@ -104,10 +104,10 @@ def invitation(request: HttpRequest, membership: Membership, invitation: int) ->
 
 @require_http_methods(ASKS)
 def accept(request: HttpRequest) -> HttpResponse:
-    """Where an invitation's link leads.
+    """The page of an invitation's link.
 
-    Its token is in the fragment, which no server is sent; the page puts it into the form, and keeps it over a
-    log-in.
+    The link's token is in the fragment, which browsers do not send to servers. The page's script puts it into
+    the form, and keeps it over a log-in.
     """
     if request.method == "POST" and request.user.is_authenticated:
         code = request.POST.get("code", "").strip()[:500]
@@ -153,7 +153,8 @@ def _accept(request: HttpRequest, code: str) -> str:
 
 
 def _invite(request: HttpRequest, membership: Membership, form: forms.InvitationForm) -> str:
-    """Keep the place, and mail the link; the link itself where it could not be mailed."""
+    """Store the invitation and mail its link. Returns the link if it could not be mailed, else an empty
+    text."""
     workspace = membership.workspace
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
     token = base64.urlsafe_b64encode(form.bits).decode().rstrip("=")
@@ -172,7 +173,7 @@ def _invite(request: HttpRequest, membership: Membership, form: forms.Invitation
 
 
 def _mail(request: HttpRequest, workspace: Workspace, email: str, link: str) -> bool:
-    """Send the link; whether it could be sent."""
+    """Mail the link; returns whether that worked."""
     context = {"workspace": workspace, "link": link, "days": settings.INVITATION_DAYS, "by": request.user}
     body = render_to_string("workspace/invitation.txt", context)
     try:
@@ -184,7 +185,7 @@ def _mail(request: HttpRequest, workspace: Workspace, email: str, link: str) -> 
 
 
 def masked(email: str) -> str:
-    """An address as the audit log keeps it, which outlives accounts: a…@example.com."""
+    """An address shortened for the audit log, which outlives accounts: a…@example.com."""
     return f"{email[:1]}…@{email.rpartition('@')[2]}"
 
 

@@ -1,4 +1,5 @@
-"""A workspace's settings: its name, its semantic classes, leaving it, handing it over, deleting it."""
+"""The settings of a workspace: its name, its semantic classes; leaving it, handing it over and deleting
+it."""
 
 from typing import Any
 
@@ -21,13 +22,13 @@ ASKS = ["GET", "HEAD", "POST"]
 @require_http_methods(ASKS)
 @access.workspace_page()
 def settings_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """All of it on one page; `do` says which of its forms was sent."""
-    does = {"rename": _rename, "classes": _classes, "leave": _leave}
-    asked = request.POST.get("do", "") if request.method == "POST" else ""
-    if asked not in ("", "leave") and not access.at_least(membership, Role.OWNER):
+    """The page with all forms; the field `do` names the form that was sent."""
+    actions = {"rename": _rename, "classes": _classes, "leave": _leave}
+    action = request.POST.get("do", "") if request.method == "POST" else ""
+    if action not in ("", "leave") and not access.at_least(membership, Role.OWNER):
         raise PermissionDenied
     context: dict[str, Any] = _forms(membership)
-    if asked in does and (answer := does[asked](request, membership, context)):
+    if action in actions and (answer := actions[action](request, membership, context)):
         return answer
     context |= access.context(membership)
     return render(request, "workspace/settings.html", context, status=422 if context.get("refused") else 200)
@@ -37,7 +38,7 @@ def settings_page(request: HttpRequest, membership: Membership) -> HttpResponse:
 @access.workspace_page(Role.OWNER)
 @password_again
 def hand_over(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Make another member the owner in one's own place."""
+    """Make another member an owner, and oneself a member."""
     workspace = membership.workspace
     form = forms.HandOverForm(forms.sent(request), membership=membership)
     if request.method == "POST" and form.is_valid():

@@ -1,4 +1,4 @@
-"""The agents that sign their requests: registered with a proof that their key is held, and revoked."""
+"""The registered agents of a workspace, which sign their requests: registering and revoking them."""
 
 import time
 from typing import Any
@@ -25,7 +25,7 @@ ENDED_SHOWN = 50
 @require_http_methods(ASKS)
 @access.workspace_page()
 def signers(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """The registered agents, and the form that registers one."""
+    """The registered agents, and the form for a new one."""
     workspace = membership.workspace
     if request.method == "POST" and not access.at_least(membership, Role.MEMBER):
         raise PermissionDenied
@@ -81,7 +81,7 @@ def _register(request: HttpRequest, membership: Membership, form: forms.SignerFo
 
 
 def why(error: proofs.BadProof) -> str:
-    """What is wrong with a proof, in the language of the page."""
+    """A sentence that says what is wrong with a proof, in the language of the page."""
     words: dict[str, Any] = {
         "shape": _("No es un JWS compacto: tres partes en base64url, separadas por puntos."),
         "header": _("Su cabecera no es la que hace falta."),
