@@ -15,7 +15,7 @@ new password by that link gets its own tries for the account (`pass_lock`). With
 
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from allauth.core.internal import ratelimit
 from django.conf import settings
@@ -29,10 +29,10 @@ from django.utils.translation import ngettext
 from intramedial.accounts.configuration import LINKS_TO_ADDRESS
 from intramedial.accounts.models import Try
 from intramedial.audit.record import address_of
+from intramedial.databases.hourly import HOUR, seconds_until_room
 from intramedial.databases.turns import take_turns
 from intramedial.http.addresses import address_hash
 
-HOUR = timedelta(hours=1)
 SWEPT = 5
 
 
@@ -145,13 +145,12 @@ def spend(of: str, limit: int) -> Wait | None:
     now = timezone.now()
     with transaction.atomic():
         take_turns(f"try {of}")
-        recent = Try.objects.filter(of=of, at__gt=now - HOUR)
-        if recent.count() < limit:
-            Try.objects.create(of=of, at=now)
-            _sweep(now)
-            return None
-        oldest = recent.order_by("-at")[limit - 1].at
-    return Wait(max(1, int((oldest + HOUR - now).total_seconds())))
+        seconds = seconds_until_room(Try.objects.filter(of=of), "at", limit, now)
+        if seconds is not None:
+            return Wait(seconds)
+        Try.objects.create(of=of, at=now)
+        _sweep(now)
+        return None
 
 
 def _sweep(now: datetime) -> None:

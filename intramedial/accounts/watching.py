@@ -6,7 +6,7 @@ A socket outlives the request that opened it. So its watcher is a value that hol
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import auth
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
@@ -18,10 +18,10 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from intramedial.accounts import beta
-from intramedial.databases.threads import DatabaseThreads
 from intramedial.http.problems import Problem
+from intramedial.http.requests import RequestParts
 from intramedial.workspaces import keys, tickets
-from intramedial.workspaces.authentication.callers import RequestParts, authenticate
+from intramedial.workspaces.authentication import callers
 from intramedial.workspaces.models import ApiKey, Membership, Trial
 
 NOT_FOUND = "There is no such workspace, or it is not yours."
@@ -31,10 +31,10 @@ NO_MEMBER = "You are no longer a member of this workspace."
 TICKET_USED = "The ticket is unknown, was used before or came too late: ask for another."
 TRIAL_OVER = "The trial is over."
 
+Result = TypeVar("Result")
+
 PART = 500
 """Most values in one look-up."""
-
-threads = DatabaseThreads("watchers", 1)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ Watcher = Member | Program | Visitor
 async def member(workspace: str, session: str | None) -> Member:
     """The member to whom the session belongs. Problem: `unauthenticated`; `not_found` for a workspace that
     does not exist or has no such member; `authority_unavailable`."""
-    user = await threads.run(lambda: _user_of(session), repeatable=True) if session else None
+    user = (
+        await callers.process().watchers.run(lambda: _user_of(session), repeatable=True) if session else None
+    )
     if user is None or session is None:
         raise Problem("unauthenticated", LOGGED_OUT)
     watcher = Member(workspace, user, session)
@@ -85,7 +87,7 @@ async def member(workspace: str, session: str | None) -> Member:
 async def program(workspace: str, parts: RequestParts) -> Program:
     """The program whose API key the handshake carries. Problem: `unauthenticated`; `not_found` for a
     workspace other than the key's; `authority_unavailable`."""
-    principal = await authenticate(parts, spend=False)
+    principal = await callers.authenticate(parts, spend=False)
     if principal.workspace != workspace:
         raise Problem("not_found", NOT_FOUND)
     secret = parts.headers["authorization"].partition(" ")[2].strip(" ")
@@ -108,12 +110,16 @@ async def check(watchers: Iterable[Watcher]) -> dict[Watcher, Problem]:
     """The watchers that may no longer watch, each with the reason. Problem `authority_unavailable` if the
     database does not answer."""
     asked = set(watchers)
-    return await threads.run(lambda: _ended(asked), repeatable=True) if asked else {}
+    return await _look_up(lambda: _ended(asked)) if asked else {}
 
 
 def stop() -> None:
     """Close the connections, at the end of the process."""
-    threads.close()
+    callers.process().watchers.close()
+
+
+async def _look_up(job: Callable[[], Result]) -> Result:
+    return await callers.process().watchers.run(job, repeatable=True)
 
 
 def _user_of(session_key: str) -> Any:

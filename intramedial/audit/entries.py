@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from intramedial.audit.models import Entry
+from intramedial.http.instants import rfc3339
 
 # The texts by the action's name. Actions of accounts are not shown to a workspace, so they have none.
 ACTIONS = {
@@ -210,7 +211,7 @@ def _next(batches: Iterator[list[Entry]]) -> list[Row] | None:
 def _row(entry: Entry, known: dict[int, Any]) -> Row:
     user = known.get(entry.actor) if entry.actor is not None else None
     return {
-        "at": entry.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "at": rfc3339(entry.at),
         "action": entry.action,
         "account": entry.actor,
         "email": user.email if user else None,

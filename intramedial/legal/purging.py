@@ -2,14 +2,14 @@
 `purge`."""
 
 import logging
-import threading
 
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from django.utils import timezone
 
 from intramedial.accounts import deletion
 from intramedial.audit import entries
+from intramedial.databases.periodic import Periodic
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Invitation, Nonce
 
@@ -41,30 +41,15 @@ def _trials() -> int:
         return 0
 
 
-class Purger:
+def _purge_or_log() -> None:
+    try:
+        purge()
+    except Exception as error:
+        logger.warning("not purged: %s: %s", type(error).__name__, error)
+
+
+class Purger(Periodic):
     """Purges once a day. Each of several processes does it; what one has deleted, the others do not find."""
 
     def __init__(self, first_s: float = FIRST_S, each_s: float = EACH_S) -> None:
-        self._first_s, self._each_s = first_s, each_s
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="purging", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread. A purge that is running is finished, or rolled back by the database."""
-        self._stopping.set()
-        self._thread.join(timeout=2)
-
-    def _work(self) -> None:
-        wait_s = self._first_s
-        while not self._stopping.wait(wait_s):
-            wait_s = self._each_s
-            try:
-                purge()
-            except Exception as error:
-                logger.warning("not purged: %s: %s", type(error).__name__, error)
-            finally:
-                connections.close_all()
+        super().__init__("purging", _purge_or_log, "not purged", first_s=first_s, each_s=each_s)

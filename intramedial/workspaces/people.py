@@ -12,11 +12,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from intramedial.audit.models import Entry
+from intramedial.databases.hourly import seconds_until_room
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Invitation, Membership, Workspace
 
 Role = Membership.Role
-HOUR = timedelta(hours=1)
 
 
 class LastOwner(Exception):
@@ -71,8 +71,8 @@ def invite(workspace: Workspace, email: str, role: str, token: str, *, by: int) 
     now, sha256 = timezone.now(), digest(token)
     if workspace.invitations.filter(sha256=sha256).exists():
         return False
-    lately = Entry.objects.filter(actor=by, action="invitation.created", at__gt=now - HOUR)
-    if lately.count() >= settings.INVITATIONS_PER_HOUR:
+    sent = Entry.objects.filter(actor=by, action="invitation.created")
+    if seconds_until_room(sent, "at", settings.INVITATIONS_PER_HOUR, now) is not None:
         raise TooManyInvitations
     workspace.invitations.filter(email__iexact=email).delete()
     if workspace.memberships.count() + open_invitations(workspace).count() >= settings.WORKSPACE_MEMBERS:

@@ -10,15 +10,13 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from intramedial.databases.threads import DatabaseThreads
 from intramedial.http.problems import Problem
+from intramedial.workspaces.authentication import callers
 from intramedial.workspaces.models import Ticket
 
 LIFETIME_S = 30
 AT_ONCE = 20
 """Most unused tickets of one workspace. Each is a row, and requests for tickets are not counted as calls."""
-
-threads = DatabaseThreads("tickets", 1)
 
 
 def issue(workspace: str) -> tuple[str, datetime]:
@@ -43,7 +41,7 @@ async def redeem(ticket: str) -> str | None:
 
     Problem `authority_unavailable` if the database does not answer.
     """
-    return await threads.run(lambda: _take(ticket))
+    return await callers.process().tickets.run(lambda: _take(ticket))
 
 
 def _take(ticket: str) -> str | None:

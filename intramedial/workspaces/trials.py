@@ -13,13 +13,13 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from intramedial.databases import disk
+from intramedial.databases.hourly import seconds_until_room
 from intramedial.databases.turns import take_turns
 from intramedial.http.principal import TrialState
 from intramedial.http.problems import Problem
 from intramedial.workspaces import names, provision
 from intramedial.workspaces.models import Membership, RegisteredAgent, Trial, TrialAgent, Workspace
 
-HOUR = timedelta(hours=1)
 NEW_TRIALS = "new trials"
 # What a trial and all that is done with it may leave on the disk is bounded: see `provision.purge_trials`.
 
@@ -123,23 +123,19 @@ def _check_unused(did: str) -> None:
 def _check_room(address_hash: str, site_hash: str, now: datetime) -> None:
     """Problem `rate_limited` if no more trials may begin now."""
     each, in_all = settings.TRIALS_PER_HOUR, settings.TRIALS_IN_ALL
-    recent = Trial.objects.filter(created_at__gt=now - HOUR)
-    of_address = recent.filter(address_hash=address_hash)
+    every = Trial.objects.all()
+    of_address = every.filter(address_hash=address_hash)
     _check_limit(of_address, each, now, f"An address may begin {each} trials an hour.")
     if site_hash:
-        of_site = recent.filter(site_hash=site_hash)
+        of_site = every.filter(site_hash=site_hash)
         _check_limit(of_site, each, now, f"The addresses of one IPv6 /48 may begin {each} trials an hour.")
-    _check_limit(
-        recent, in_all, now, f"This service begins at most {in_all} trials an hour, for all who ask."
-    )
+    _check_limit(every, in_all, now, f"This service begins at most {in_all} trials an hour, for all who ask.")
 
 
-def _check_limit(recent: QuerySet[Trial], limit: int, now: datetime, words: str) -> None:
-    # There is room once the row at the limit is an hour old. The query reads no more rows than the limit.
-    oldest = recent.order_by("-created_at").values_list("created_at", flat=True)[limit - 1 : limit]
-    for created_at in oldest:
-        seconds = max(1, int((created_at + HOUR - now).total_seconds()))
-        raise Problem("rate_limited", words, headers={"retry-after": str(seconds)})
+def _check_limit(found: QuerySet[Trial], limit: int, now: datetime, detail: str) -> None:
+    seconds = seconds_until_room(found, "created_at", limit, now)
+    if seconds is not None:
+        raise Problem("rate_limited", detail, headers={"retry-after": str(seconds)})
 
 
 class NotAdoptable(Exception):

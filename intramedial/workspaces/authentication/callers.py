@@ -37,13 +37,21 @@ time."""
 
 
 class Authenticator:
-    """Authenticates requests; ``clock`` gives seconds since the Unix epoch."""
+    """Authenticates requests; ``clock`` gives seconds since the Unix epoch.
+
+    It also owns the threads in which trials, tickets and watchers are looked up, so that everything that this
+    process holds for callers begins and ends with it.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.time):
         self._clock = clock
         self._readers = DatabaseThreads("api-keys", 2)
         self._writers = DatabaseThreads("signed-requests", _writer_count())
         self._background = DatabaseThreads("last-uses", 1)
+        self.trials = DatabaseThreads("trials", 1)
+        self.tickets = DatabaseThreads("tickets", 1)
+        self.watchers = DatabaseThreads("watchers", 1)
+        self._budget = signers.Budget()
         self._keys = bearer.KeyCache(self._find_key)
         self._last_uses = bearer.LastUses(self._background)
         self._sweeper = signers.Sweeper(lambda: signers.sweep_nonces(self._clock()))
@@ -62,7 +70,7 @@ class Authenticator:
         signed = self._verify(parts)
         workspace = parts.headers.get(signatures.WORKSPACE_HEADER)
         now = self._clock()
-        use = partial(signers.use_signature, signed, workspace, now=now, spend=spend)
+        use = partial(signers.use_signature, signed, workspace, budget=self._budget, now=now, spend=spend)
         principal = await self._writers.run(use)
         self._sweeper.start()
         return principal
@@ -72,14 +80,16 @@ class Authenticator:
         if not signatures.is_signed(parts):
             raise Problem("unauthenticated", "Sign the request with the key of its did:key (RFC 9421).")
         signed = self._verify(parts)
-        await self._writers.run(partial(signers.use_nonce, signed, self._clock()))
+        use = partial(signers.use_nonce, signed, budget=self._budget, now=self._clock())
+        await self._writers.run(use)
         self._sweeper.start()
         return signed
 
     def close(self) -> None:
         """Write pending last uses and end the threads."""
         self._sweeper.stop()
-        for threads in (self._readers, self._writers, self._background):
+        pools = (self._readers, self._writers, self._background, self.trials, self.tickets, self.watchers)
+        for threads in pools:
             threads.close()
 
     async def _by_key(self, authorization: str | None) -> Principal:
@@ -114,8 +124,8 @@ def _writer_count() -> int:
 _authenticator: Authenticator | None = None
 
 
-def _of_this_process() -> Authenticator:
-    """The authenticator of this process."""
+def process() -> Authenticator:
+    """The authenticator of this process, made at the first call."""
     global _authenticator
     if _authenticator is None:
         _authenticator = Authenticator()
@@ -129,7 +139,7 @@ async def authenticate(parts: RequestParts, *, spend: bool = True) -> Principal:
     ``unauthenticated``, ``bad_signature``, ``replayed``, ``trial_expired`` (401), ``trial_exhausted`` (429),
     ``authority_unavailable`` (503).
     """
-    return await _of_this_process().authenticate(parts, spend=spend)
+    return await process().authenticate(parts, spend=spend)
 
 
 async def proven_key(parts: RequestParts) -> SignedBy:
@@ -137,12 +147,12 @@ async def proven_key(parts: RequestParts) -> SignedBy:
 
     Raises :class:`Problem` as :func:`authenticate` does, but for those about trials.
     """
-    return await _of_this_process().proven_key(parts)
+    return await process().proven_key(parts)
 
 
 def start() -> None:
     """At the start of the process: begin to delete old nonces."""
-    _of_this_process().start()
+    process().start()
 
 
 def stop() -> None:

@@ -9,7 +9,6 @@ The functions block and run in :mod:`intramedial.databases.threads`.
 """
 
 import hashlib
-import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,16 +18,15 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from django.conf import settings
-from django.db import IntegrityError, connections, router, transaction
+from django.db import IntegrityError, router, transaction
 from django.db.models import F
 
+from intramedial.databases.periodic import Periodic
 from intramedial.http.principal import Principal
 from intramedial.http.problems import Problem
 from intramedial.identity.signatures import SignedBy
 from intramedial.workspaces import trials
 from intramedial.workspaces.models import Nonce, RegisteredAgent, Trial, TrialAgent, Workspace
-
-logger = logging.getLogger(__name__)
 
 WINDOW_S = 60
 SWEEP_EVERY_S = 10.0
@@ -73,49 +71,19 @@ class Budget:
             raise
 
 
-class Sweeper:
-    """Deletes old rows every `SWEEP_EVERY_S`, in a thread of its own, after `start`.
-
-    `sweep` deletes some of them and returns how many; it is called until none is left.
-    """
+class Sweeper(Periodic):
+    """Deletes old rows every `SWEEP_EVERY_S`. `sweep` deletes some of them and returns how many; it is called
+    until none is left."""
 
     def __init__(self, sweep: Callable[[], int]) -> None:
         self._sweep = sweep
-        self._stopping = threading.Event()
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        super().__init__(
+            "nonces", self._sweep_all, "old nonces cannot be deleted", first_s=0, each_s=SWEEP_EVERY_S
+        )
 
-    def start(self) -> None:
-        """Start the thread. Idempotent."""
-        if self._thread is not None:
-            return
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="nonces", daemon=True)
-                self._thread.start()
-
-    def stop(self) -> None:
-        """End after the current `sweep`, and wait at most two seconds for it. A later `start` does
-        nothing."""
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join(timeout=2)
-
-    def _work(self) -> None:
-        failing = False
-        while True:
-            try:
-                while self._sweep() and not self._stopping.wait(BETWEEN_S):
-                    pass
-                failing = False
-            except Exception as error:
-                if not failing:
-                    logger.error("old nonces cannot be deleted: %s: %s", type(error).__name__, error)
-                failing = True
-            finally:
-                connections.close_all()
-            if self._stopping.wait(SWEEP_EVERY_S):
-                return
+    def _sweep_all(self) -> None:
+        while self._sweep() and not self.stopping.wait(BETWEEN_S):
+            pass
 
 
 UNKNOWN = "This did:key has no trial and is registered in no workspace."
@@ -124,8 +92,6 @@ AMBIGUOUS = "This did:key is known in several workspaces: name one in a covered 
 EXPIRED = "This trial has expired: create an account to go on."
 
 SWEEP_ROWS = 500
-
-budget = Budget()
 
 
 @dataclass(frozen=True)
@@ -136,7 +102,9 @@ class Place:
     trial: Trial | None = None
 
 
-def use_signature(signed: SignedBy, workspace: str | None, *, now: float, spend: bool) -> Principal:
+def use_signature(
+    signed: SignedBy, workspace: str | None, *, budget: Budget, now: float, spend: bool
+) -> Principal:
     """The principal that signed. Uses up its nonce and, with ``spend``, one call of its trial.
 
     ``workspace`` is the ``ws_…`` that the request names, if any. Raises :class:`Problem`:
@@ -161,7 +129,7 @@ def use_signature(signed: SignedBy, workspace: str | None, *, now: float, spend:
     )
 
 
-def use_nonce(signed: SignedBy, now: float) -> None:
+def use_nonce(signed: SignedBy, *, budget: Budget, now: float) -> None:
     """Use up the nonce of a signer that no workspace may know yet.
 
     Raises :class:`Problem`: ``replayed`` if it was used before, ``rate_limited``.

@@ -1,6 +1,5 @@
 """The members of a workspace, their roles, and invitations."""
 
-import base64
 import logging
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from intramedial.audit import record
+from intramedial.receipts.signing import base64url
 from intramedial.workspaces import access, forms, people, provision
 from intramedial.workspaces.access import Role
 from intramedial.workspaces.models import Invitation, Membership, Workspace
@@ -157,7 +157,7 @@ def _invite(request: HttpRequest, membership: Membership, form: forms.Invitation
     text."""
     workspace = membership.workspace
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
-    token = base64.urlsafe_b64encode(form.bits).decode().rstrip("=")
+    token = base64url(form.bits).decode()
     with transaction.atomic():
         access.hold_as(membership, Role.OWNER)
         new = people.invite(workspace, email, role, token, by=access.user_id(request))
