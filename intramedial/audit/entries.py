@@ -40,9 +40,9 @@ ACTIONS = {
     "member.role": _("cambió el papel de alguien"),
     "member.removed": _("sacó a alguien"),
     "member.left": _("salió del espacio"),
-    "lease.revoked": _("soltó algo por la fuerza"),
-    "lease.revoke_missed": _("quiso soltar algo por la fuerza y ya no estaba"),
-    "lease.revoke_unanswered": _("quiso soltar algo por la fuerza y la autoridad no contestó"),
+    "lease.revoked": _("revocó una concesión"),
+    "lease.revoke_missed": _("quiso revocar una concesión que ya no existía"),
+    "lease.revoke_unanswered": _("quiso revocar una concesión y la autoridad no contestó"),
     # Acts of operators: see `AuditedAdmin`.
     "admin.workspace.added": _("creó el espacio, desde la administración"),
     "admin.workspace.changed": _("cambió el espacio, desde la administración"),

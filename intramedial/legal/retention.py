@@ -110,7 +110,7 @@ def _of_workspaces() -> list[Kept]:
         Kept(
             _("Invitaciones"),
             _("el correo de la persona invitada"),
-            _("%(days)s, o hasta que se acepta o se retira") % {"days": days(settings.INVITATION_DAYS)},
+            _("%(days)s, o hasta que se acepta o se revoca") % {"days": days(settings.INVITATION_DAYS)},
         ),
         Kept(
             _("Concesiones y colas"),

@@ -40,11 +40,11 @@ def resource(request: HttpRequest, membership: Membership) -> HttpResponse:
     """The resource `?nombre=`. A POST ends the lease of its field `agent`, for owners alone."""
     name = _name(request)
     if request.method == "POST":
-        return _force(request, membership, name)
+        return _revoke(request, membership, name)
     return _shown(request, membership, name)
 
 
-def _force(request: HttpRequest, membership: Membership, name: str) -> HttpResponse:
+def _revoke(request: HttpRequest, membership: Membership, name: str) -> HttpResponse:
     if not access.at_least(membership, access.Role.OWNER):
         raise PermissionDenied
     workspace = membership.workspace.public_id
@@ -61,7 +61,7 @@ def _force(request: HttpRequest, membership: Membership, name: str) -> HttpRespo
     except NotRevoked as words:
         messages.error(request, str(words))
     else:
-        messages.success(request, _("Concesión terminada. Se ofrece al siguiente de la cola, si lo hay."))
+        messages.success(request, _("Concesión revocada. Se ofrece al siguiente de la cola, si lo hay."))
     return redirect(f"{reverse('board', args=[workspace])}?{urlencode({'recurso': name})}")
 
 
