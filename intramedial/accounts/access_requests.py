@@ -70,7 +70,7 @@ def ask(request: HttpRequest) -> HttpResponse:
             return _full(request, form)
         wait = throttle.spend(throttle.of_address("access", request), settings.ACCESS_REQUESTS)
         if wait is None:
-            _keep(form.cleaned_data)
+            _store(form.cleaned_data)
             return redirect("access_request_sent")
         form.add_error(None, wait.words)
         answer = render(request, "account/access.html", {"form": form}, status=TOO_MANY_REQUESTS)
@@ -92,12 +92,12 @@ def _full(request: HttpRequest, form: AccessForm) -> HttpResponse:
     return answer
 
 
-def _keep(asked: dict[str, Any]) -> None:
+def _store(fields: dict[str, Any]) -> None:
     AccessRequest.objects.update_or_create(
-        email=asked["email"],
+        email=fields["email"],
         defaults={
-            "name": asked["name"],
-            "about": asked["about"],
+            "name": fields["name"],
+            "about": fields["about"],
             "language": get_language() or settings.LANGUAGE_CODE,
             "created_at": timezone.now(),
             "answered_at": None,

@@ -84,7 +84,7 @@ class AccountAdapter(DefaultAccountAdapter):
         account."""
         response: HttpResponse = super().post_login(request, user, **kwargs)
         if not kwargs["signup"]:
-            beta.note(request.session[beta.SESSION], user, "login")
+            beta.record_use(request.session[beta.SESSION], user, "login")
         return response
 
     def get_login_stages(self) -> list[str]:

@@ -106,7 +106,7 @@ class AccountAdmin(AuditedAdmin, UserAdmin):
             chosen = list(queryset)
             for user in chosen:
                 throttle.unlock(user.email)
-            self.note(request, "unlocked", chosen)
+            self.audit(request, "unlocked", chosen)
         self.message_user(request, f"Desbloqueadas: {len(chosen)}.", messages.SUCCESS)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -176,8 +176,8 @@ class BetaPasswordAdmin(LargeTableAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The fields, without the hash."""
-        asked = ("label", "max_uses", "expires_at")
-        return asked if obj is None else ("prefix", *asked, "uses", "revoked_at", "created_at")
+        settable = ("label", "max_uses", "expires_at")
+        return settable if obj is None else ("prefix", *settable, "uses", "revoked_at", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The fields that only the service writes."""
@@ -198,7 +198,7 @@ class BetaPasswordAdmin(LargeTableAdmin):
         with transaction.atomic():
             chosen = list(queryset.filter(revoked_at=None))
             queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
-            self.note(request, "revoked", chosen)
+            self.audit(request, "revoked", chosen)
         self.message_user(request, f"Revocadas: {len(chosen)}.", messages.SUCCESS)
 
 
@@ -238,10 +238,10 @@ class AccessRequestAdmin(LargeTableAdmin):
         passwords once."""
         made = []
         with transaction.atomic():
-            for asked in list(queryset.select_for_update().filter(answered_at=None)[:ANSWERED_AT_ONCE]):
-                made.append((asked, beta.create(asked.email, max_uses=1)))
-                AccessRequest.objects.filter(pk=asked.pk).update(answered_at=timezone.now())
-                self.note(request, "answered", [asked])
+            for pending in list(queryset.select_for_update().filter(answered_at=None)[:ANSWERED_AT_ONCE]):
+                made.append((pending, beta.create(pending.email, max_uses=1)))
+                AccessRequest.objects.filter(pk=pending.pk).update(answered_at=timezone.now())
+                self.audit(request, "answered", [pending])
         context = {
             **self.admin_site.each_context(request),
             "title": "Contraseñas de la beta",

@@ -101,7 +101,7 @@ def claim(password: BetaPassword) -> None:
         raise Refused("used_up")
 
 
-def note(password_id: int, user: Any, kind: str) -> None:
+def record_use(password_id: int, user: Any, kind: str) -> None:
     """Record that `user` signed up or logged in with the beta password; `kind` is a `BetaUse.Kind`."""
     BetaUse.objects.create(password_id=password_id, user=user, kind=kind)
 
@@ -111,8 +111,8 @@ def unrevoked(numbers: Iterable[Any]) -> set[int]:
 
     Sessions of an expired beta password go on, so expired ones are included.
     """
-    asked = {number for number in numbers if isinstance(number, int)}
-    return set(BetaPassword.objects.filter(pk__in=asked, revoked_at=None).values_list("pk", flat=True))
+    wanted = {number for number in numbers if isinstance(number, int)}
+    return set(BetaPassword.objects.filter(pk__in=wanted, revoked_at=None).values_list("pk", flat=True))
 
 
 @sync_only_middleware

@@ -210,7 +210,7 @@ class SignupForm(Gated, allauth_forms.SignupForm):
                 self._claim()
                 user.save()
                 setup_user_email(request, user, [EmailAddress(email=email)])
-                beta.note(self.admission.pk, user, BetaUse.Kind.SIGNUP)
+                beta.record_use(self.admission.pk, user, BetaUse.Kind.SIGNUP)
                 record.act(request, "account.signed_up", by=user, beta=self.admission.prefix)
         except IntegrityError:  # a concurrent request has made the account
             raise forms.ValidationError({"email": adapter.error_messages["email_taken"]}) from None

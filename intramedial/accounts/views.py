@@ -26,7 +26,7 @@ from intramedial.accounts.forms import DeleteAccountForm, email_field
 from intramedial.accounts.models import User
 from intramedial.audit import record
 from intramedial.workspaces import names
-from intramedial.workspaces.access import password_again
+from intramedial.workspaces.access import reauthenticated
 
 LONGEST_NUMBER = 18
 NEW_ADDRESSES_PER_HOUR = 5
@@ -97,7 +97,7 @@ def account(request: HttpRequest) -> HttpResponse:
 @page
 @never_cache
 @login_required
-@password_again
+@reauthenticated
 def email(request: HttpRequest) -> HttpResponse:
     """Change the address. If mail is sent, the new address is used once it is confirmed. Since each change
     mails the typed address, changes are limited per hour."""
@@ -193,7 +193,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
 @page
 @never_cache
 @login_required
-@password_again
+@reauthenticated
 def delete(request: HttpRequest) -> HttpResponse:
     """Delete the account, once its address is typed."""
     user: Any = request.user

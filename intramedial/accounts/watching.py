@@ -109,8 +109,8 @@ async def visitor(ticket: str) -> Visitor:
 async def check(watchers: Iterable[Watcher]) -> dict[Watcher, Problem]:
     """The watchers that may no longer watch, each with the reason. Problem `authority_unavailable` if the
     database does not answer."""
-    asked = set(watchers)
-    return await _look_up(lambda: _ended(asked)) if asked else {}
+    unique = set(watchers)
+    return await _look_up(lambda: _ended(unique)) if unique else {}
 
 
 def stop() -> None:

@@ -15,7 +15,7 @@ HISTORY_DAYS = 90
 DAY_S = 86_400
 
 
-class Kept(NamedTuple):
+class Row(NamedTuple):
     """One row of the retention page."""
 
     what: str
@@ -46,49 +46,49 @@ def figures() -> dict[str, str]:
     }
 
 
-def rows() -> list[Kept]:
+def rows() -> list[Row]:
     """The rows of the retention page."""
     return [*_of_accounts(), *_of_workspaces()]
 
 
-def _of_accounts() -> list[Kept]:
+def _of_accounts() -> list[Row]:
     return [
-        Kept(
+        Row(
             _("Tu cuenta"),
             _("correo, nombre si lo pones, un resumen de la contraseña que no permite recuperarla"),
             _("hasta que la borras"),
         ),
-        Kept(
+        Row(
             _("Una cuenta sin confirmar"),
             _("lo mismo, si nadie sigue el enlace que mandamos a su correo"),
             days(deletion.UNCONFIRMED_DAYS),
         ),
-        Kept(
+        Row(
             _("Verificación en dos pasos"),
             _("el secreto de tu aplicación y los códigos de recuperación, cifrados"),
             _("hasta que la quitas"),
         ),
-        Kept(
+        Row(
             _("Sesiones"),
             _("desde qué dirección y con qué navegador entraste, y cuándo se usó por última vez"),
             _("%(days)s desde su último uso, o hasta que sales") % {"days": days(settings.SESSION_DAYS)},
         ),
-        Kept(
+        Row(
             _("Usos de la beta"),
             _("con qué contraseña de la beta entraste, y cuándo"),
             _("hasta que borras la cuenta, y como mucho %(days)s") % {"days": days(settings.AUDIT_DAYS)},
         ),
-        Kept(
+        Row(
             _("Intentos de entrar"),
             _("resúmenes con clave de la dirección y del correo, que no permiten recuperarlos"),
             _("1 hora"),
         ),
-        Kept(
+        Row(
             _("Peticiones de acceso a la beta"),
             _("correo, nombre si lo pones, lo que escribes"),
             days(settings.ACCESS_REQUEST_DAYS),
         ),
-        Kept(
+        Row(
             _("Auditoría"),
             _(
                 "qué se hizo, cuándo, desde qué dirección y con qué número de cuenta; "
@@ -100,34 +100,34 @@ def _of_accounts() -> list[Kept]:
     ]
 
 
-def _of_workspaces() -> list[Kept]:
+def _of_workspaces() -> list[Row]:
     return [
-        Kept(
+        Row(
             _("Espacios de trabajo"),
             _("nombre, miembros, agentes; de las claves de API, el principio y un resumen"),
             _("hasta que se borra el espacio"),
         ),
-        Kept(
+        Row(
             _("Invitaciones"),
             _("el correo de la persona invitada"),
             _("%(days)s, o hasta que se acepta o se revoca") % {"days": days(settings.INVITATION_DAYS)},
         ),
-        Kept(
+        Row(
             _("Concesiones y colas"),
             _("qué agente tiene o espera qué recurso"),
             _("mientras duran; lo ocurrido, %(days)s") % {"days": days(HISTORY_DAYS)},
         ),
-        Kept(
+        Row(
             _("Recursos"),
             _("su nombre y su último testigo"),
             _("%(days)s desde su último uso") % {"days": days(settings.RESOURCE_DAYS)},
         ),
-        Kept(
+        Row(
             _("Recibos"),
             _("cada respuesta de pedir y devolver, firmada; nombran agentes y recursos, nunca personas"),
             _("sin plazo: son la prueba de lo que se decidió. De una prueba sin cuenta, hasta que termina"),
         ),
-        Kept(
+        Row(
             _("Pruebas sin cuenta"),
             _("la clave pública que hizo tu navegador y lo que pidió; un resumen con clave de la dirección"),
             _("%(days)s; queda la clave, apuntada como caducada, y de cada recibo el número y una huella")

@@ -163,20 +163,20 @@ class AuditedAdmin(SelectsRows, ModelAdmin):
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         """Record the addition."""
-        self.note(request, "added", [obj])
+        self.audit(request, "added", [obj])
         return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         """Record the change, with the names of the changed fields."""
-        self.note(request, "changed", [obj], changes=message)
+        self.audit(request, "changed", [obj], changes=message)
         return super().log_change(request, obj, message)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
         """Record each deletion."""
-        self.note(request, "deleted", queryset)
+        self.audit(request, "deleted", queryset)
         return super().log_deletions(request, queryset)
 
-    def note(self, request: HttpRequest, what: str, rows: Iterable[Any], **detail: Any) -> None:
+    def audit(self, request: HttpRequest, what: str, rows: Iterable[Any], **detail: Any) -> None:
         """Add an entry `admin.<model>.<what>` to the audit log for each row."""
         for row in rows:
             name = f"admin.{row._meta.model_name}.{what}"

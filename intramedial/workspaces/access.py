@@ -164,12 +164,12 @@ def navigation(workspace: str, may: Callable[[Role], bool]) -> list[Link]:
     return [Link(path, place.words, (place.name, *place.below)) for place, path in found if path]
 
 
-password_again = reauthentication_required
+reauthenticated = reauthentication_required
 """Decorates a view that does something dangerous: it asks for the password first, unless the person typed it
 in the last minutes (`REAUTHENTICATION_S`).
 
     @workspace_page(Role.OWNER)      # who may open the page
-    @password_again
+    @reauthenticated
     def delete(request, membership): ...
 
 Put it below the decorator that decides who may open the page, so that other persons get their 404 or 403

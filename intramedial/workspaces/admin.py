@@ -148,8 +148,8 @@ class ApiKeyAdmin(LargeTableAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The fields, without the hash."""
-        asked = ("workspace", "actor_did", "read_only", "label", "expires_at")
-        return asked if obj is None else ("prefix", *asked, "created_at", "last_used_at", "revoked_at")
+        settable = ("workspace", "actor_did", "read_only", "label", "expires_at")
+        return settable if obj is None else ("prefix", *settable, "created_at", "last_used_at", "revoked_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """The read-only fields: what a key may do does not change after it was made."""
@@ -180,7 +180,7 @@ class ApiKeyAdmin(LargeTableAdmin):
         with transaction.atomic():
             chosen = list(queryset.filter(revoked_at=None).select_related("workspace"))
             queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
-            self.note(request, "revoked", chosen)
+            self.audit(request, "revoked", chosen)
         self.message_user(request, f"Revocadas: {len(chosen)}.", messages.SUCCESS)
 
 

@@ -13,7 +13,7 @@ from coordination.api.revoke import held
 from coordination.models import AgentRow, LeaseRow
 from intramedial.accounts import beta
 from intramedial.accounts.models import AccessRequest
-from intramedial.audit import words
+from intramedial.audit import entries
 from intramedial.audit.models import Entry
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import ApiKey, Membership, RegisteredAgent, Trial, Workspace
@@ -157,4 +157,4 @@ def test_what_an_administrator_can_do_to_a_workspace_has_words():
             "deleted": found.has_delete_permission(request),
         }
         for what, allowed in may.items():
-            assert (f"admin.{model._meta.model_name}.{what}" in words.ACTIONS) == allowed
+            assert (f"admin.{model._meta.model_name}.{what}" in entries.ACTIONS) == allowed

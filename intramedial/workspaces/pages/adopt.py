@@ -41,14 +41,14 @@ def adopt(request: HttpRequest) -> HttpResponse:
 
 
 def _adopt(request: HttpRequest, form: forms.AdoptForm) -> str:
-    asked = form.cleaned_data
-    claims = {"did": asked["did"], "for": asked["once"], "aud": settings.BASE_URL}
+    given = form.cleaned_data
+    claims = {"did": given["did"], "for": given["once"], "aud": settings.BASE_URL}
     try:
-        proofs.check(asked["proof"], claims, now=time.time(), typ=proofs.ADOPTION)
+        proofs.check(given["proof"], claims, now=time.time(), typ=proofs.ADOPTION)
         with transaction.atomic():
-            workspace, new = trials.adopt(asked["did"], access.user_id(request), asked["name"])
+            workspace, new = trials.adopt(given["did"], access.user_id(request), given["name"])
             if new:
-                record.act(request, "trial.adopted", workspace=workspace.public_id, target=asked["did"])
+                record.act(request, "trial.adopted", workspace=workspace.public_id, target=given["did"])
     except proofs.BadProof as error:
         form.add_error(None, why(error))
     except trials.NotAdoptable:

@@ -24,10 +24,10 @@ from intramedial.workspaces.models import ApiKey, Membership, Workspace
 
 ENDED_SHOWN = 50
 SENT_TWICE_WITHIN = timedelta(minutes=5)
-ASKS = ["GET", "HEAD", "POST"]
+METHODS = ["GET", "HEAD", "POST"]
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page()
 def api_keys(request: HttpRequest, membership: Membership) -> HttpResponse:
     """The keys, and the form that makes one."""
@@ -45,7 +45,7 @@ def api_keys(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "workspace/keys.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.MEMBER)
 def rotate(request: HttpRequest, membership: Membership, prefix: str) -> HttpResponse:
     """Replace a key. The new one works at once, the old one for the chosen time."""
@@ -62,7 +62,7 @@ def rotate(request: HttpRequest, membership: Membership, prefix: str) -> HttpRes
     return render(request, "workspace/key_rotate.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.MEMBER)
 def revoke(request: HttpRequest, membership: Membership, prefix: str) -> HttpResponse:
     """Revoke a key; the page shows first when it was last used."""
@@ -113,18 +113,18 @@ def _listed(workspace: Workspace) -> dict[str, Any]:
 
 
 def _make(request: HttpRequest, workspace: Workspace, form: forms.KeyForm) -> keys.NewKey:
-    asked = form.cleaned_data
+    given = form.cleaned_data
     new = keys.make_key(form.bits)
-    days = int(asked["days"])
+    days = int(given["days"])
     with transaction.atomic():
         provision.hold(workspace)
         if ApiKey.objects.filter(sha256=new.sha256).exists():  # the form was sent before
             return new
         provision.create_api_key(
             workspace,
-            actor_did=asked["actor_did"] or None,
-            read_only=asked["access"] == form.READ,
-            label=asked["label"],
+            actor_did=given["actor_did"] or None,
+            read_only=given["access"] == form.READ,
+            label=given["label"],
             expires_at=timezone.now() + timedelta(days=days) if days else None,
             bits=form.bits,
         )
@@ -133,8 +133,8 @@ def _make(request: HttpRequest, workspace: Workspace, form: forms.KeyForm) -> ke
             "key.created",
             workspace=workspace.public_id,
             target=new.prefix,
-            actor=asked["actor_did"] or None,
-            readOnly=asked["access"] == form.READ,
+            actor=given["actor_did"] or None,
+            readOnly=given["access"] == form.READ,
             days=days or None,
         )
     return new

@@ -23,10 +23,10 @@ from intramedial.workspaces.models import Invitation, Membership, Workspace
 
 logger = logging.getLogger(__name__)
 
-ASKS = ["GET", "HEAD", "POST"]
+METHODS = ["GET", "HEAD", "POST"]
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page()
 def members(request: HttpRequest, membership: Membership) -> HttpResponse:
     """The members; for owners also the open invitations and the form for a new one."""
@@ -61,7 +61,7 @@ def members(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "workspace/members.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.OWNER)
 def member(request: HttpRequest, membership: Membership, person: int) -> HttpResponse:
     """Change the role of one member, or remove the member."""
@@ -102,7 +102,7 @@ def invitation(request: HttpRequest, membership: Membership, invitation: int) ->
     return redirect("members", workspace.public_id)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 def accept(request: HttpRequest) -> HttpResponse:
     """The page of an invitation's link.
 

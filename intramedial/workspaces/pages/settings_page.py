@@ -13,13 +13,13 @@ from django.views.decorators.http import require_http_methods
 
 from intramedial.audit import record
 from intramedial.workspaces import access, forms, people, provision
-from intramedial.workspaces.access import Role, password_again
+from intramedial.workspaces.access import Role, reauthenticated
 from intramedial.workspaces.models import Membership, Workspace
 
-ASKS = ["GET", "HEAD", "POST"]
+METHODS = ["GET", "HEAD", "POST"]
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page()
 def settings_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     """The page with all forms; the field `do` names the form that was sent."""
@@ -34,9 +34,9 @@ def settings_page(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "workspace/settings.html", context, status=422 if context.get("refused") else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.OWNER)
-@password_again
+@reauthenticated
 def hand_over(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Make another member an owner, and oneself a member."""
     workspace = membership.workspace
@@ -54,9 +54,9 @@ def hand_over(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "workspace/hand_over.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.OWNER)
-@password_again
+@reauthenticated
 def delete(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Delete the workspace, once its name is typed."""
     workspace = membership.workspace

@@ -18,11 +18,11 @@ from intramedial.workspaces import access, forms, provision, snippets
 from intramedial.workspaces.access import Role
 from intramedial.workspaces.models import Membership
 
-ASKS = ["GET", "HEAD", "POST"]
+METHODS = ["GET", "HEAD", "POST"]
 ENDED_SHOWN = 50
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page()
 def signers(request: HttpRequest, membership: Membership) -> HttpResponse:
     """The registered agents, and the form for a new one."""
@@ -43,7 +43,7 @@ def signers(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "workspace/signers.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.MEMBER)
 def revoke(request: HttpRequest, membership: Membership, agent: int) -> HttpResponse:
     """Revoke an agent's registration."""
