@@ -107,9 +107,9 @@ MIDDLEWARE = [
     "intramedial.http.logs.RequestLogMiddleware",
     "intramedial.http.security.HeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "intramedial.web.static_files.StaticFilesMiddleware",
-    # Of the pages; Django pads each answer at random, so that its length tells nothing of a secret in it.
+    # Django pads each answer at random, so that a page's length tells nothing of a secret in it.
     "django.middleware.gzip.GZipMiddleware",
+    "intramedial.web.static_files.middleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "intramedial.web.pages.MethodMiddleware",
@@ -180,9 +180,6 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Served from where they lie; a browser asks again each time and mostly hears 304.
-WHITENOISE_USE_FINDERS = True
-WHITENOISE_MAX_AGE = 0
-WHITENOISE_ALLOW_ALL_ORIGINS = False
+STORAGES = {"staticfiles": {"BACKEND": "intramedial.web.static_files.Storage"}}
 
 LOGGING = logs.configuration(_env["LOG_LEVEL"])

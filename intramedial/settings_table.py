@@ -1,6 +1,6 @@
 """The settings that an operator has, one line each; `settings.py` reads them.
 
-The README's table is held to this one by a test.
+docs/settings.md is held to this table by a test.
 """
 
 from collections.abc import Callable

@@ -7,7 +7,7 @@ from django.urls import include, path
 from coordination.pages.module import article
 from coordination.pages.module.figures import figures
 from intramedial.legal import urls as legal
-from intramedial.web import crawlers, errors, styles
+from intramedial.web import crawlers, errors
 
 handler400 = "intramedial.web.pages.bad_request"
 handler403 = "intramedial.web.pages.forbidden"
@@ -26,7 +26,6 @@ def pages() -> list[crawlers.Page]:
 urlpatterns = [
     path("admin/", admin.site.urls),
     *crawlers.urlpatterns(pages(), article.plain),
-    *styles.urlpatterns(),
     *i18n_patterns(
         path("", include("coordination.pages.module.views")),
         path("", include("coordination.pages.module.docs")),

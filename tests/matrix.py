@@ -40,7 +40,7 @@ class Row:
 
 PAGES = {
     # To be found.
-    **dict.fromkeys(("robots", "sitemap", "llms", "styles"), Row(EVERYBODY)),
+    **dict.fromkeys(("robots", "sitemap", "llms"), Row(EVERYBODY)),
     "favicon": Row(LED_AWAY),
     **dict.fromkeys(("home", "module_text", "verify", "errors", "error"), Row(EVERYBODY)),
     **dict.fromkeys(("docs", "mcp", "live"), Row(EVERYBODY)),

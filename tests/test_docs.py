@@ -1,4 +1,4 @@
-"""The README says what is so: its settings, commands, samples and paths are those of the code."""
+"""The README and docs/ are true: their settings, commands, samples and paths are those of the code."""
 
 import json
 import os
@@ -13,11 +13,15 @@ from intramedial.settings_table import TABLE
 from tests.server import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINKS = sorted(
+    {(page, link) for page in PAGES for link in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))}
+)
 
 
-def section(title: str) -> str:
+def section(title: str, text: str = README) -> str:
     """The text under one heading."""
-    return re.split(r"^## ", README.split(f"\n## {title}\n")[1], flags=re.MULTILINE)[0]
+    return re.split(r"^## ", text.split(f"\n## {title}\n")[1], flags=re.MULTILINE)[0]
 
 
 def rows(text: str) -> list[str]:
@@ -35,14 +39,17 @@ def test_the_settings_table_is_the_one_in_the_code():
         f"| `{setting.name}` | {setting.default and f'`{setting.default}`'} | {setting.doc} |"
         for setting in TABLE
     ]
-    assert rows(section("Settings")) == [re.sub(r"\|  \|", "| |", row) for row in expected]
+    assert rows((ROOT / "docs" / "settings.md").read_text("utf-8")) == [
+        re.sub(r"\|  \|", "| |", row) for row in expected
+    ]
 
 
 def test_the_commands_are_those_there_are():
     ours = {name for name, app in get_commands().items() if app in ("intramedial", "coordination")} - {
         "runserver"
     }
-    documented = re.findall(r"^\| `(\w+)(?: ([a-z]+))?[^`]*` \|", section("Commands"), flags=re.MULTILINE)
+    commands = section("Commands", (ROOT / "docs" / "operations.md").read_text("utf-8"))
+    documented = re.findall(r"^\| `(\w+)(?: ([a-z]+))?[^`]*` \|", commands, flags=re.MULTILINE)
     assert {noun for noun, _ in documented} == ours
     for noun, action in documented:
         words = load_command_class(get_commands()[noun], noun).create_parser("manage.py", noun).format_help()
@@ -55,9 +62,8 @@ def test_a_target_of_the_makefile_exists(command):
     assert re.search(rf"^{command}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#]+)\)", README))))
-def test_a_linked_file_exists(target):
-    assert (ROOT / target).exists()
+def test_linked_files_exist():
+    assert [link for page, link in LINKS if "://" not in link and not (page.parent / link).exists()] == []
 
 
 def test_the_map_names_what_exists():

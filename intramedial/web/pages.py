@@ -19,11 +19,10 @@ from django.utils.translation import get_language, get_language_info
 
 from intramedial.http import logs
 from intramedial.http.problems import Problem, problem_body
-from intramedial.web import styles
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """The context of every template: `languages`, `home_path`, `base_url`, `styles`.
+    """The context of every template: `languages`, `home_path`, `base_url`.
 
     A language has code, name, current (whether it is the page's), and the page's address in that language:
     path with the query, absolute without it.
@@ -45,7 +44,6 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "languages": languages,
         "home_path": reverse("home"),
         "base_url": settings.BASE_URL,
-        "styles": styles.addresses(),
     }
 
 

@@ -9,10 +9,10 @@ not counted. Our server runs as an operator starts it: every answer durable (fsy
 signed, access log on. An answer other than the expected one ends the benchmark: there are no figures for
 errors, and a peer that is not installed is a row that says so.
 
-    python -m tests.bench              the table of the README: servers side by side
+    python -m tests.bench              the table of docs/benchmarks.md: servers side by side
     python -m tests.bench --quick      its main rows, in less than a minute
     python -m tests.bench growth       what becomes of us as tables, chains and logs grow
-    python -m tests.bench readme       put the last results into the README, as tables and plots
+    python -m tests.bench report       put the last results into docs/benchmarks.md and the README
     python -m tests.bench.admin sqlite the admin's pages over a million leases and ten million receipts
     python -m tests.bench.attacks      a tenant beside strangers who attack; the table of docs/listener.md
 

@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 def main() -> None:
     """Measure, print, and write down."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("table", "growth", "readme"), default="table")
+    parser.add_argument("what", nargs="?", choices=("table", "growth", "report"), default="table")
     parser.add_argument("--quick", action="store_true", help="the main rows, in less than a minute")
     parser.add_argument("--rounds", type=int, help="how many times everybody's turn comes")
     parser.add_argument("--seconds", type=float, help="how long a run is measured")
@@ -30,8 +30,8 @@ def main() -> None:
     for only in options.only:
         if not any(key.startswith(only) for key in keys):
             parser.error(f"nothing begins with {only!r}; there are {', '.join(keys)}")
-    if options.what == "readme":
-        report.write_readme(RESULTS)
+    if options.what == "report":
+        report.write(RESULTS)
     elif options.what == "growth":
         _growth(options)
     else:

@@ -1,4 +1,4 @@
-"""Results as Markdown, and into the README between their markers."""
+"""Results as Markdown: the tables in docs/benchmarks.md, five lines in the README, between their markers."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from tests.server import ROOT
 from . import plot
 from .figures import shown
 
-BEGIN, END = "<!-- bench: begin (python -m tests.bench readme) -->", "<!-- bench: end -->"
+BEGIN, END = "<!-- bench: begin (python -m tests.bench report) -->", "<!-- bench: end -->"
 PLOTS = ROOT / "static" / "img"
 
 HOW = (
@@ -114,8 +114,36 @@ def _where(document: dict[str, Any]) -> str:
     )
 
 
-def write_readme(results: Path) -> None:
-    """Put the last results between the README's markers, and the plots beside the other images.
+IN_SHORT = {
+    "embedded.32": "embedded, 32 connections",
+    "postgres.32": "PostgreSQL, 32 connections",
+    "etcd.32": "etcd's lock over its HTTP gateway, 32 connections",
+    "embedded.stampede": "embedded, 50 agents refused on one held resource",
+    "embedded.alone": "embedded, one connection alone",
+}
+"""The rows that the README shows, by key."""
+
+
+def in_short(document: dict[str, Any]) -> str:
+    """The README's rows of a results file."""
+    rows = {row["key"]: row for row in document["rows"]}
+    chosen = [(words, rows[key].get("figures", {})) for key, words in IN_SHORT.items() if key in rows]
+    return _table(
+        ("", "requests/s", "lock and release, cycles/s", "p50 ms"),
+        [
+            [words, *(_median(figures, name) for name in ("requests_s", "cycles_s", "p50_ms"))]
+            for words, figures in chosen
+        ],
+    )
+
+
+def _median(figures: dict[str, list[float]], name: str) -> str:
+    return shown(figures[name][0]) if name in figures else ""
+
+
+def write(results: Path) -> None:
+    """Put the last results between the markers of docs/benchmarks.md and of the README, and the plots beside
+    the other images.
 
     Raises FileNotFoundError when nothing was measured yet.
     """
@@ -126,11 +154,17 @@ def write_readme(results: Path) -> None:
             document = json.loads(file.read_text("utf-8"))
             picture = PLOTS / f"bench-{name}.svg"
             picture.write_text(plot.draw(document), "utf-8")
-            parts += [f"![{words}]({picture.relative_to(ROOT)})", markdown(document)]
+            parts += [f"![{words}](../{picture.relative_to(ROOT)})", markdown(document)]
+            if name == "table":
+                picture_here = f"![{words}]({picture.relative_to(ROOT)})"
+                _put(ROOT / "README.md", f"{picture_here}\n\n{in_short(document)}")
     if not parts:
         raise FileNotFoundError(f"nothing was measured yet: no results in {results.name}/")
-    readme = ROOT / "README.md"
-    readme.write_text(between_markers(readme.read_text("utf-8"), "\n\n".join(parts)), "utf-8")
+    _put(ROOT / "docs" / "benchmarks.md", "\n\n".join(parts))
+
+
+def _put(file: Path, new: str) -> None:
+    file.write_text(between_markers(file.read_text("utf-8"), new), "utf-8")
 
 
 def between_markers(text: str, new: str) -> str:

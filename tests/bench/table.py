@@ -89,7 +89,7 @@ def _ratio(row: str, other: str, name: str = "cycles_s") -> Callable[[Value], fl
 
 
 TARGETS = (
-    Target("embedded, 32: cycles, of etcd's", "×", 2.0, True, _ratio("embedded.32", "etcd.32")),
+    Target("embedded, 32: cycles, of etcd's", "×", 2.5, True, _ratio("embedded.32", "etcd.32")),
     Target(
         "embedded, 32: requests, of the bare echo's",
         "×",
@@ -97,12 +97,12 @@ TARGETS = (
         True,
         _ratio("embedded.32", "echo.32", "requests_s"),
     ),
-    Target("PostgreSQL, 32: cycles, of etcd's", "×", 1.3, True, _ratio("postgres.32", "etcd.32")),
-    Target("PostgreSQL, 128: cycles, of etcd's", "×", 1.7, True, _ratio("postgres.128", "etcd.128")),
+    Target("PostgreSQL, 32: cycles, of etcd's", "×", 2.0, True, _ratio("postgres.32", "etcd.32")),
+    Target("PostgreSQL, 128: cycles, of etcd's", "×", 2.4, True, _ratio("postgres.128", "etcd.128")),
     Target(
         "two processes, many workspaces, 128: cycles, of one's",
         "×",
-        1.5,
+        1.6,
         True,
         _ratio("postgres2.many.128", "postgres.many.128"),
         cores=APART,
@@ -125,14 +125,14 @@ TARGETS = (
     Target(
         "embedded, alone: acquire p50, of a durable commit",
         "×",
-        2.0,
+        3.0,
         False,
         lambda value: value("embedded.alone", "p50_ms") / value("embedded.alone", "commit_p50_ms"),
     ),
     Target(
         "embedded, alone: acquire p99, of a durable commit",
         "×",
-        2.0,
+        3.0,
         False,
         lambda value: value("embedded.alone", "p99_ms") / value("embedded.alone", "commit_p99_ms"),
     ),
@@ -153,14 +153,14 @@ TARGETS = (
     Target(
         "1 000 sockets at 1 000 events/s: cost of acquire",
         "%",
-        25,
+        15,
         False,
         lambda value: value("embedded.boards", "cost_percent"),
     ),
     Target(
         "100 000 live leases and 1 000 sockets: memory of the process",
         "MB",
-        250,
+        200,
         False,
         lambda value: value("filled.boards", "memory_mb"),
     ),

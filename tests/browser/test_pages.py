@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 
 from tests.browser.lanzar import Lanzar
 from tests.server import ServerProcess
@@ -163,7 +163,11 @@ def test_an_unknown_page_says_so(visit: Visit) -> None:
 def test_the_page_is_light_and_does_not_shift(visit: Visit) -> None:
     page = visit("/no-existe/")
     loaded: dict[str, bytes] = {}
-    page.on("response", lambda answer: loaded.setdefault(answer.url, answer.body() if answer.ok else b""))
+
+    def on_response(answer: Response) -> None:
+        loaded.setdefault(answer.url.partition("?")[0], answer.body() if answer.ok else b"")
+
+    page.on("response", on_response)
     page.goto(page.url.replace("no-existe/", ""), wait_until="networkidle")
     Lanzar(page)
     weights = {

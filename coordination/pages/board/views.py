@@ -28,20 +28,6 @@ from intramedial.workspaces.models import Membership
 ROWS_WITHOUT_SCRIPTS = 100
 AGENTS_AT_ONCE = 40
 MOVES_SHOWN = 4
-# What js/board/main.js imports, so that the browser fetches all at once; a test holds it to the imports.
-MODULES = tuple(
-    f"js/{name}.js"
-    for name in (
-        *("elements/countdown", "elements/short-did"),
-        *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/live", "lib/picture", "lib/text"),
-        "parts/sections",
-        *("board/address", "board/agents", "board/asking", "board/beyond", "board/conduct"),
-        *("board/connection", "board/deadlocks", "board/drawer", "board/graph", "board/graphic"),
-        *("board/list", "board/log", "board/order", "board/rates", "board/replay", "board/resources"),
-        *("board/rows", "board/runs", "board/sparkline"),
-        *("board/still", "board/timeline", "board/why", "board/words"),
-    )
-)
 
 
 def limits() -> dict[str, int]:
@@ -65,7 +51,6 @@ def board(request: HttpRequest, membership: Membership) -> HttpResponse:
         "counters": texts.COUNTERS,
         "texts": texts.all_texts(),
         "limits": limits(),
-        "modules": MODULES,
         "socket": f"/ws/espacios/{workspace}/",
         "agents_page": _address("agent", workspace),
         "scenarios": scenarios.context(),

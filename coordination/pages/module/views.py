@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.urls import include, path, reverse
 from django.utils.html import strip_tags
 from django.utils.translation import get_language
@@ -18,7 +19,6 @@ from django.views.decorators.http import require_safe
 from coordination.pages.module import article, clients, figures, gallery, scenarios
 from coordination.pages.texts import module as texts
 from coordination.pages.texts import parts as part_texts
-from intramedial.web import styles
 from intramedial.web.markdown import to_markdown
 
 PREFIX = "/api/v1/acp/coordination"
@@ -27,18 +27,7 @@ SAMPLE_RESOURCE = "lock:deploy/production"
 SAMPLE_DID = "did:key:z6Mk…"
 # An agent, for samples that run as they are pasted.
 SAMPLE_AGENT = "did:web:agents.example:ana"
-
-# What js/home.js imports, so that the browser fetches all of it at once; a test holds it to the imports.
-MODULES = tuple(
-    f"js/{name}.js"
-    for name in (
-        *("elements/json-editor", "elements/short-did", "elements/tabs"),
-        *("lanzar/extras", "lanzar/history", "lanzar/key-strip", "lanzar/operations", "lanzar/request"),
-        *("lanzar/share", "lanzar/shortcuts", "lanzar/signed", "lanzar/signers", "lanzar/ways"),
-        *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/http", "lib/json", "lib/keystore"),
-        *("lib/parts", "lib/signing", "lib/text", "lib/trial", "module/samples", "module/scenarios"),
-    )
-)
+PARTS_WITH_STYLES = ("help", "history", "scenarios")
 
 
 def operations() -> dict[str, dict[str, Any]]:
@@ -106,9 +95,8 @@ def curl(operation: dict[str, Any]) -> str:
 def parts() -> dict[str, dict[str, str]]:
     """What parts of the page need that are fetched when first used: addresses of `texts` and `styles`."""
     found = {name: {"texts": reverse("part_texts", args=[name])} for name in part_texts.PARTS}
-    for name, sheet in styles.addresses().items():
-        if name in found:
-            found[name]["styles"] = sheet
+    for name in PARTS_WITH_STYLES:
+        found[name]["styles"] = static(f"css/components/{name}.css")
     return found
 
 
@@ -136,7 +124,6 @@ def home(request: HttpRequest) -> HttpResponse:
         "operations": operations(),
         "texts": texts.ALL,
         "limits": figures.limits(),
-        "modules": MODULES,
         "parts": parts(),
         "scenarios": scenarios.context(),
     }
@@ -149,21 +136,10 @@ def module_text(request: HttpRequest) -> HttpResponse:
     return HttpResponse(account_text(str(get_language())), content_type="text/markdown; charset=utf-8")
 
 
-# What js/verify.js imports.
-VERIFY_MODULES = tuple(
-    f"js/{name}.js"
-    for name in (
-        *("elements/short-did", "lib/bytes", "lib/did", "lib/dom", "lib/given", "lib/receipt", "lib/text"),
-        "parts/receipt-view",
-    )
-)
-
-
 @require_safe
 def verify(request: HttpRequest) -> HttpResponse:
     """A receipt, checked in the browser with the published keys."""
-    context = {"texts": texts.RECEIPT | texts.VERIFY, "modules": VERIFY_MODULES}
-    return render(request, "verify.html", context)
+    return render(request, "verify.html", {"texts": texts.RECEIPT | texts.VERIFY})
 
 
 def mcp_clients() -> list[dict[str, str]]:
