@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from intramedial.audit.models import Entry
-from intramedial.http.instants import rfc3339
+from intramedial.http.formats import rfc3339
 
 # The texts by the action's name. Actions of accounts are not shown to a workspace, so they have none.
 ACTIONS = {

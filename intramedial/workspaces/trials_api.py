@@ -12,7 +12,7 @@ from pydantic import Field
 from intramedial.http import origins, shapes
 from intramedial.http.addresses import address_hash, client_address, site_hash
 from intramedial.http.calls import Call, Credentials, Headers, Reply
-from intramedial.http.instants import rfc3339
+from intramedial.http.formats import rfc3339
 from intramedial.http.principal import Principal, TrialState
 from intramedial.http.problems import Problem
 from intramedial.http.requests import RequestParts

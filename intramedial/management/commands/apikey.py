@@ -6,7 +6,6 @@ from django.core.management.base import CommandError
 from django.db import transaction
 
 from intramedial.audit import record
-from intramedial.http.instants import rfc3339
 from intramedial.management.base import NounCommand, Result
 from intramedial.workspaces import keys, provision
 from intramedial.workspaces.models import ApiKey, Workspace
@@ -57,4 +56,4 @@ class Command(NounCommand):
                 record.act(None, "key.revoked", workspace=workspace.public_id, target=prefix)
         except ApiKey.DoesNotExist:
             raise CommandError(f"There is no key {prefix}….") from None
-        return {"prefix": prefix, "revokedAt": rfc3339(revoked_at)}
+        return {"prefix": prefix, "revokedAt": revoked_at.isoformat(timespec="milliseconds")[:-6] + "Z"}

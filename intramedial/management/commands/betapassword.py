@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from intramedial.accounts import beta
 from intramedial.audit import record
-from intramedial.http.instants import rfc3339
 from intramedial.management.base import NounCommand, Result
 
 DIGITS = 9
@@ -38,7 +37,7 @@ class Command(NounCommand):
             record.act(None, "beta_password.created", target=secret.partition("-")[0])
         result: Result = {"betaPassword": secret}
         if options["expires"] is not None:
-            result["expiresAt"] = rfc3339(options["expires"])
+            result["expiresAt"] = written(options["expires"])
         return result
 
 
@@ -66,3 +65,8 @@ def _parsed(text: str) -> datetime:
     except ValueError:
         moment = datetime.fromisoformat(text)
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def written(moment: datetime) -> str:
+    """RFC 3339 with milliseconds, `2026-12-01T23:59:59.999Z`."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from intramedial.audit import record
-from intramedial.receipts.signing import base64url
+from intramedial.http.formats import base64url
 from intramedial.workspaces import access, forms, people, provision
 from intramedial.workspaces.access import Role
 from intramedial.workspaces.models import Invitation, Membership, Workspace
