@@ -24,6 +24,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from intramedial.accounts import beta
+from intramedial.accounts.models import User
 from intramedial.audit.record import address_of
 
 logger = logging.getLogger(__name__)
@@ -158,7 +159,7 @@ class AccountAdapter(DefaultAccountAdapter):
             logger.exception("mail not sent: %s", template_prefix)
 
 
-def confirmed_by_operator(user: Any) -> None:
+def confirmed_by_operator(user: User) -> None:
     """Store the address of `user` as confirmed if an operator set it; call this before the log-in.
 
     A sign-up makes allauth's row of the address. An account made by a command or in the admin, or whose
@@ -170,7 +171,7 @@ def confirmed_by_operator(user: Any) -> None:
         EmailAddress.objects.create(user=user, email=user.email.lower(), verified=True, primary=True)
 
 
-def is_confirmed(user: Any) -> bool:
+def is_confirmed(user: User) -> bool:
     """Whether the address of the account is confirmed."""
     found: bool = EmailAddress.objects.filter(user=user, email__iexact=user.email, verified=True).exists()
     return found

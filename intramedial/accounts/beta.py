@@ -24,7 +24,7 @@ from django.utils.crypto import constant_time_compare
 from django.utils.decorators import sync_only_middleware
 from django.utils.translation import gettext
 
-from intramedial.accounts.models import BetaPassword, BetaUse
+from intramedial.accounts.models import BetaPassword, BetaUse, User
 from intramedial.http.extensions import KNOWN
 
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # without characters that look like one another
@@ -101,7 +101,7 @@ def claim(password: BetaPassword) -> None:
         raise Refused("used_up")
 
 
-def record_use(password_id: int, user: Any, kind: str) -> None:
+def record_use(password_id: int, user: User, kind: str) -> None:
     """Record that `user` signed up or logged in with the beta password; `kind` is a `BetaUse.Kind`."""
     BetaUse.objects.create(password_id=password_id, user=user, kind=kind)
 

@@ -1,7 +1,6 @@
 """Deleting accounts: one that its owner deletes, and daily what is older than the retention page allows."""
 
 from datetime import timedelta
-from typing import Any
 
 from allauth.usersessions.models import UserSession
 from django.conf import settings
@@ -27,7 +26,7 @@ class StillNeeded(Exception):
     """The account cannot be deleted yet: see `left_without_owner` and `is_last_administrator`."""
 
 
-def left_without_owner(user: Any) -> list[Workspace]:
+def left_without_owner(user: User) -> list[Workspace]:
     """The workspaces with other members whose only owner is `user`."""
     owners = Count("memberships", filter=Q(memberships__role=Membership.Role.OWNER))
     counted = Workspace.objects.annotate(owners=owners, people=Count("memberships"))
@@ -35,7 +34,7 @@ def left_without_owner(user: Any) -> list[Workspace]:
     return list(counted.filter(pk__in=mine.values("workspace"), owners=1, people__gt=1).order_by("name"))
 
 
-def without_others(user: Any) -> list[Workspace]:
+def without_others(user: User) -> list[Workspace]:
     """The workspaces whose only member is `user`: they are deleted with the account."""
     with_one = Workspace.objects.annotate(people=Count("memberships")).filter(people=1)
     return list(
@@ -43,13 +42,13 @@ def without_others(user: Any) -> list[Workspace]:
     )
 
 
-def is_last_administrator(user: Any) -> bool:
+def is_last_administrator(user: User) -> bool:
     """Whether `user` is the only active administrator."""
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
-    return bool(user.is_superuser) and not others.exists()
+    return user.is_superuser and not others.exists()
 
 
-def delete(request: HttpRequest, user: Any) -> None:
+def delete(request: HttpRequest, user: User) -> None:
     """Delete the account, its sessions and the workspaces without other members. Raises StillNeeded.
 
     The audit log keeps the account's number, which then belongs to no account.

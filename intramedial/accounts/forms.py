@@ -203,7 +203,7 @@ class SignupForm(Gated, allauth_forms.SignupForm):
         transaction. ValidationError if the address was taken meanwhile; beta.Refused."""
         assert self.admission is not None
         adapter, email = get_adapter(), self.cleaned_data["email"]
-        user = adapter.new_user(request)
+        user: Any = adapter.new_user(request)
         adapter.save_user(request, user, self, commit=False)  # hashes the password, outside the transaction
         try:
             with transaction.atomic():
@@ -275,7 +275,7 @@ class DeleteAccountForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
 

@@ -48,7 +48,7 @@ class NameForm(forms.Form):
 class EmailForm(forms.Form):
     """The new address."""
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
         self.fields["email"] = email_field()
@@ -65,7 +65,13 @@ class EmailForm(forms.Form):
         return str(email)
 
 
-def _taken(email: str, user: Any) -> bool:
+def _user(request: HttpRequest) -> User:
+    """The account of a request that has a session."""
+    assert request.user.is_authenticated
+    return request.user
+
+
+def _taken(email: str, user: User) -> bool:
     return (
         User.objects.filter(email__iexact=email).exclude(pk=user.pk).exists()
         or EmailAddress.objects.filter(email__iexact=email).exclude(user=user).exists()
@@ -77,7 +83,7 @@ def _taken(email: str, user: Any) -> bool:
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
     """The overview of an account, and the form for its name."""
-    user: Any = request.user
+    user = _user(request)
     form = NameForm(request.POST if request.method == "POST" else None, initial={"name": user.name})
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
@@ -101,7 +107,7 @@ def account(request: HttpRequest) -> HttpResponse:
 def email(request: HttpRequest) -> HttpResponse:
     """Change the address. If mail is sent, the new address is used once it is confirmed. Since each change
     mails the typed address, changes are limited per hour."""
-    user: Any = request.user
+    user = _user(request)
     form = EmailForm(request.POST if request.method == "POST" else None, user=user)
     wait = None
     if request.method == "POST" and form.is_valid():
@@ -120,7 +126,7 @@ def email(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _change_address(request: HttpRequest, user: Any, address: str) -> None:
+def _change_address(request: HttpRequest, user: User, address: str) -> None:
     try:
         with transaction.atomic():
             EmailAddress.objects.filter(user=user).delete()
@@ -159,7 +165,7 @@ class ConfirmEmailView(views.ConfirmEmailView):
 @login_required
 def sessions(request: HttpRequest) -> HttpResponse:
     """The sessions of the account. The form ends one of them, or all but the current one."""
-    user: Any = request.user
+    user = _user(request)
     mine = UserSession.objects.filter(user=user)
     if request.method == "POST":
         number = request.POST.get("session", "")
@@ -196,7 +202,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
 @reauthenticated
 def delete(request: HttpRequest) -> HttpResponse:
     """Delete the account, once its address is typed."""
-    user: Any = request.user
+    user = _user(request)
     form = DeleteAccountForm(request.POST if request.method == "POST" else None, user=user)
     if request.method == "POST" and form.is_valid():
         try:
