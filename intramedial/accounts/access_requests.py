@@ -25,8 +25,7 @@ logger = logging.getLogger(__name__)
 UNAVAILABLE = 503
 LONGEST_ABOUT = 1000
 MOST = 10_000
-"""Most requests that are kept. Anybody can write one, each takes up to five kilobytes and stays for
-months."""
+"""Most requests that are stored. Anybody can write one, of up to five kilobytes, and it stays for months."""
 
 
 class AccessForm(forms.Form):
@@ -62,8 +61,7 @@ class AccessForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
-    """Show the form and store the request. A second request for the same e-mail address replaces the
-    first."""
+    """Show the form and store the request. A second request for the same address replaces the first."""
     form = AccessForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         if disk.low() or AccessRequest.objects.count() >= MOST:

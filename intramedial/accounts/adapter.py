@@ -81,8 +81,7 @@ class AccountAdapter(DefaultAccountAdapter):
         request.session[beta.SESSION] = password
 
     def post_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse:
-        """Record which beta password was used. A sign-up records it in the transaction that makes the
-        account."""
+        """Record which beta password was used; a sign-up has recorded it with the new account."""
         response: HttpResponse = super().post_login(request, user, **kwargs)
         if not kwargs["signup"]:
             beta.record_use(request.session[beta.SESSION], user, "login")

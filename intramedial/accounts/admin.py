@@ -88,8 +88,7 @@ class AccountAdmin(AuditedAdmin, UserAdmin):
     actions = ("unlock",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The read-only fields; for staff who are not administrators, the fields that give permissions
-        too."""
+        """The read-only fields; only administrators may write those that give permissions."""
         own = super().get_readonly_fields(request, obj)
         return own if request.user.is_superuser else (*own, *GIVE_PERMISSIONS)
 
@@ -234,8 +233,7 @@ class AccessRequestAdmin(LargeTableAdmin):
 
     @admin.action(description="Dar a cada una una contraseña de la beta, de un uso", permissions=["answer"])
     def answer(self, request: HttpRequest, queryset: QuerySet[AccessRequest]) -> HttpResponse:
-        """Make a beta password for each unanswered request, mark the request as answered, and show the beta
-        passwords once."""
+        """Make a beta password for each unanswered request, mark it as answered, and show them once."""
         made = []
         with transaction.atomic():
             for pending in list(queryset.select_for_update().filter(answered_at=None)[:ANSWERED_AT_ONCE]):

@@ -63,8 +63,7 @@ class LoginView(Counted, views.LoginView):
     form_class = LoginForm
 
     def spend(self, request: HttpRequest) -> throttle.Wait | None:
-        """Count a try of the browser if it has its own tries for this account, else of the client's
-        address."""
+        """Count a try: of the browser if it has its own tries for this account, else of its address."""
         own = throttle.of_passed(request, request.POST.get("login", ""))
         return super().spend(request) if own is None else throttle.spend(own, settings.LOGIN_TRIES)
 

@@ -140,8 +140,7 @@ def unlock(email: str) -> int:
 
 
 def spend(of: str, limit: int) -> Wait | None:
-    """Count a try under a name. None if it is allowed, else how long to wait; a refused try is not
-    counted."""
+    """Count a try under a name. None if it is allowed, else how long to wait; refused tries do not count."""
     now = timezone.now()
     with transaction.atomic():
         take_turns(f"try {of}")

@@ -66,7 +66,7 @@ class EmailForm(forms.Form):
 
 
 def _user(request: HttpRequest) -> User:
-    """The account of a request that has a session."""
+    """The account of a request with a session."""
     assert request.user.is_authenticated
     return request.user
 

@@ -79,8 +79,7 @@ CURSOR = re.compile(r"([0-9]{1,18})_([0-9]{1,18})")
 
 MOST = 100_000
 COLUMNS = ("at", "action", "account", "email", "target", "detail", "address")
-# A spreadsheet takes a cell that begins so for a formula. Where decimals have a comma, a semicolon ends a
-# cell.
+# A spreadsheet takes a cell that begins so for a formula. With decimal commas, a semicolon ends a cell.
 FORMULA = re.compile(r"(^|;\s*)(?=[=+\-@\t\r\n])")
 
 Row = dict[str, Any]
@@ -173,8 +172,7 @@ def _after(found: QuerySet[Entry], cursor: str) -> QuerySet[Entry]:
 
 
 async def streamed(wanted: Filter, write: Callable[[list[Row], bool], str], end: str) -> AsyncIterator[str]:
-    """The file in pieces, one for each query. `write` is `as_csv` or `as_json`; `end` comes after the last
-    piece."""
+    """The file in pieces, one for each query. `write` is `as_csv` or `as_json`; `end` comes last."""
     lists, first = batches(wanted, MOST), True
     while (rows := await sync_to_async(_next)(lists)) is not None:
         yield write(rows, first)

@@ -82,8 +82,7 @@ class Site(AdminSite):
         return super().admin_view(checked, cacheable)
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Redirect to the log-in page of all accounts. PermissionDenied for a session without staff
-        rights."""
+        """Redirect to the log-in page of all accounts. PermissionDenied for a session not of staff."""
         if request.user.is_authenticated and not self.has_permission(request):
             raise PermissionDenied
         index = reverse("admin:index", current_app=self.name)
@@ -133,16 +132,14 @@ class SelectsRows:
 
 
 class AuditedAdmin(SelectsRows, ModelAdmin):
-    """An admin whose additions, changes and deletions are entered in the audit log, in the same
-    transaction."""
+    """An admin that enters additions, changes and deletions in the audit log, in the same transaction."""
 
     formfield_overrides: ClassVar[Any] = {
         DateTimeField: {"form_class": SplitDateTimeField, "widget": SplitDateTime}
     }
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """Whether the address may filter by `lookup`. Hashes are excluded: they could be guessed bit by
-        bit."""
+        """Whether addresses may filter by `lookup`. Hashes are excluded: they can be guessed bit by bit."""
         return lookup.partition("__")[0] not in HASHES and super().lookup_allowed(lookup, value, request)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
@@ -200,8 +197,7 @@ def workspace_of(row: Any) -> str:
 
 
 class LargeTableAdmin(AuditedAdmin):
-    """An admin whose list stays fast with a million rows: it never counts a whole table or a filter's
-    rows."""
+    """An admin whose list stays fast with a million rows: it never counts all rows of a table or filter."""
 
     show_full_result_count = False
     show_facets = ShowFacets.NEVER

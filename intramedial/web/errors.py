@@ -37,8 +37,7 @@ class Explained(NamedTuple):
 
 
 def urlpatterns(entries: Iterable[Explained], figures: Callable[[], Json]) -> list[URLPattern]:
-    """The addresses of the catalogue: a list, and a page for each reason. `figures` gives the numbers in the
-    texts."""
+    """The addresses of the catalogue: a list and a page for each. `figures` are the numbers in the texts."""
     known = {entry.reason: entry for entry in entries}
     groups = [
         (_("Rechazos"), [entry for entry in known.values() if entry.refusal]),

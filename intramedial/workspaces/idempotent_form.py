@@ -37,8 +37,7 @@ def _signer(purpose: str) -> TimestampSigner:
 
 
 class IdempotentForm(forms.Form):
-    """A form that has its effect once, however often it is sent. A valid form has `bits`, derived from its
-    token."""
+    """A form that has its effect once, however often it is sent. `bits` of a valid form are its token's."""
 
     once = forms.CharField(widget=forms.HiddenInput, required=False)
     bits: bytes

@@ -49,8 +49,7 @@ def well_formed(text: str) -> bool:
 
 
 def public_id(mark: str, bits: bytes | None = None) -> str:
-    """A public name such as `ws_…`, of 22 characters (130 bits), made of these bits; without them, of random
-    bits."""
+    """A public name such as `ws_…`, of 22 characters (130 bits), made of these bits or of random ones."""
     number = secrets.randbits(RANDOM_BITS) if bits is None else int.from_bytes(bits)
     return mark + _base62(number % 62**ID_LENGTH, ID_LENGTH)
 

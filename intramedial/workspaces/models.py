@@ -60,8 +60,7 @@ class Membership(models.Model):
     """A person's role in a workspace."""
 
     class Role(models.TextChoices):
-        """What a member may do. Owners manage people and settings, members use the workspace, viewers
-        read."""
+        """Owners manage people and settings, members use the workspace, viewers only read."""
 
         OWNER = "owner", _("propietario")
         MEMBER = "member", _("miembro")

@@ -15,8 +15,7 @@ from intramedial.identity.did import check_did, did_key_public
 
 MAX_NAME = 80
 TYPED_LIMIT = 2_000
-"""Most characters that a field reads. It is more than any field allows, so that the error names the real
-limit."""
+"""Most characters that a field reads: more than any allows, so that the error names the real limit."""
 # Alphabets whose letters look like one another's (Unicode TS 39): a word may use only one of them.
 LOOK_ALIKE = {"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"}
 # Invisible characters (Default_Ignorable_Code_Point), which include the controls of direction, and the blank

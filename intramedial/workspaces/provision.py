@@ -1,5 +1,4 @@
-"""Making workspaces, API keys and registered agents, and ending them. Commands, pages and the admin use
-this."""
+"""Making and ending workspaces, API keys and registered agents, for commands, pages and the admin."""
 
 from datetime import datetime, timedelta
 
@@ -32,8 +31,7 @@ class TooManyAgents(Exception):
 
 
 def hold_person(user_id: int) -> None:
-    """Lock the workspaces that a person owns until the transaction ends (on SQLite, the one writer does
-    it)."""
+    """Lock the workspaces that a person owns until the transaction ends (SQLite has one writer anyway)."""
     get_user_model().objects.select_for_update().filter(pk=user_id).first()
 
 

@@ -71,8 +71,7 @@ class KeyCache:
         self._asking: dict[str, asyncio.Task[KnownKey | None]] = {}
 
     async def get(self, secret: str) -> KnownKey | None:
-        """The key with that secret, from memory or from the database; ``None`` if it is unknown or
-        revoked."""
+        """The key with that secret, from memory or the database; ``None`` if it is unknown or revoked."""
         digest = keys.digest(secret)
         now = self._clock()
         entry = self._known.get(digest) or self._unknown.get(digest)

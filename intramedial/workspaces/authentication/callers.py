@@ -32,8 +32,7 @@ WRONG_KEY = challenge("invalid_token", NO_SUCH_KEY)
 TWO_SENT = challenge("invalid_request", TWO_CREDENTIALS)
 
 ON_POSTGRESQL = 4
-"""Threads that write nonces and calls of trials. On SQLite there is one, because it has one writer at a
-time."""
+"""Threads that write nonces and calls of trials. On SQLite there is one, because it has one writer."""
 
 
 class Authenticator:

@@ -153,8 +153,7 @@ def _accept(request: HttpRequest, code: str) -> str:
 
 
 def _invite(request: HttpRequest, membership: Membership, form: forms.InvitationForm) -> str:
-    """Store the invitation and mail its link. Returns the link if it could not be mailed, else an empty
-    text."""
+    """Store the invitation and mail its link. Returns the link if it could not be mailed, else nothing."""
     workspace = membership.workspace
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
     token = base64url(form.bits).decode()

@@ -1,5 +1,4 @@
-"""The settings of a workspace: its name, its semantic classes; leaving it, handing it over and deleting
-it."""
+"""The settings of a workspace: name and semantic classes, leaving, handing over, deleting."""
 
 from typing import Any
 
