@@ -1,5 +1,4 @@
-"""Deleting data that are kept no longer: once a day in a thread of the server, and with the command
-`purge`."""
+"""Deleting old data: once a day in a thread of the server, and with the command `purge`."""
 
 import logging
 
@@ -32,8 +31,7 @@ def purge() -> dict[str, int]:
 
 
 def _trials() -> int:
-    """How many trials were deleted. If the ledger does not answer, log that, so that the rest is still
-    purged."""
+    """How many trials were deleted. A ledger that does not answer is logged and does not stop the rest."""
     try:
         return provision.purge_trials()
     except DatabaseError as error:

@@ -1,5 +1,4 @@
-"""Trials: beginning one, adding agents, and making it the workspace of a person with an account (adopting
-it).
+"""Trials: beginning one, adding agents, and adopting it, which makes it the workspace of a person.
 
 All functions block; the API calls them in a thread. `authentication/signers.py` counts the calls of a trial.
 """
