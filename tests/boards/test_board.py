@@ -46,7 +46,7 @@ def test_a_resource_with_its_history(browse: Browse, conduct: Conduct, workspace
     assert said.count("Devuelto</a>") == 1
     assert CID not in said
     assert "lse_" not in said
-    assert "Terminar a la fuerza" not in said
+    assert "Revocar la concesión" not in said
     assert "Nadie lo tiene" in text(client.get(path("board_resource", workspace), {"nombre": "lock:other"}))
 
 
@@ -95,7 +95,7 @@ def test_only_owners_end_a_lease_and_only_the_one_they_looked_at(
     for role in ("viewer", "member"):
         assert browse(role).post(address, form).status_code == 403
     owner = browse("owner")
-    assert "Terminar a la fuerza" in text(owner.get(address))
+    assert "Revocar la concesión" in text(owner.get(address))
     wrong = text(owner.post(address, {**form, "name": "lock:b"}), 422)
     assert "No es el nombre de este recurso" in wrong
     assert "colgado" in wrong

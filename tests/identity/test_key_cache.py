@@ -110,13 +110,13 @@ async def test_a_mistyped_key_costs_no_look_up(cache, finder):
 
 
 async def test_a_flood_of_strangers_is_bounded_and_pushes_no_known_key_out(cache, finder, monkeypatch):
-    monkeypatch.setattr(bearer, "REMEMBERED_STRANGERS", 10)
+    monkeypatch.setattr(bearer, "REMEMBERED_UNKNOWN", 10)
     secret = keys.make_key().secret
     finder.known[secret] = known_key()
     await cache.get(secret)
     for _ in range(30):
         await cache.get(keys.make_key().secret)
-    assert len(cache._strangers) == 10
+    assert len(cache._unknown) == 10
     finder.asked.clear()
     assert await cache.get(secret) == known_key()
     assert finder.asked == []

@@ -1,4 +1,4 @@
-"""A lease ended by force: that lease alone, nobody's trust, the next in line, and an entry in any case."""
+"""A revoked lease: that lease alone, nobody's trust, the next in line, and an entry in any case."""
 
 import pytest
 from django.test import RequestFactory
