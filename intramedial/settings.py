@@ -222,7 +222,7 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-# Alone: Django's own backend would let people log in without passing the checks of `accounts.gate`.
+# The only backend: with Django's own, a person could log in without a beta password.
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "workspaces"
