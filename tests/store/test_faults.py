@@ -86,7 +86,7 @@ async def test_a_renewal_told_keeps_the_lease(door: Door, faulty: Faulty) -> Non
     assert isinstance(await door.acquire("did:b"), Held)
 
 
-async def test_asking_for_more_than_the_untold_lease_is_asking_anew(door: Door, faulty: Faulty) -> None:
+async def test_asking_for_more_than_the_undelivered_lease_is_asking_again(door: Door, faulty: Faulty) -> None:
     """Its shared lease would stay behind, unknown to the agent that waits to write."""
     reader = await door.acquire("did:r", mode=Mode.SHARED)
     faulty.failing = "answer"

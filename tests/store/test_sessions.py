@@ -92,4 +92,4 @@ def test_rows_that_were_met_are_counted(session: Session) -> None:
         ("UPDATE seen SET n = n + 1 WHERE n <= %s", [3]),
         ("DELETE FROM seen WHERE n > %s", [1000]),
     )
-    assert (written.count, changed.count, gone.count) == (7, 3, 0)
+    assert (written.met, changed.met, gone.met) == (7, 3, 0)
