@@ -13,10 +13,6 @@ from intramedial.settings_table import TABLE
 from tests.server import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-LINKS = sorted(
-    {(page, link) for page in PAGES for link in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8"))}
-)
 
 
 def section(title: str, text: str = README) -> str:
@@ -60,10 +56,6 @@ def test_the_commands_are_those_there_are():
 @pytest.mark.parametrize("command", re.findall(r"^make ([\w-]+)", README, flags=re.MULTILINE))
 def test_a_target_of_the_makefile_exists(command):
     assert re.search(rf"^{command}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
-
-
-def test_linked_files_exist():
-    assert [link for page, link in LINKS if "://" not in link and not (page.parent / link).exists()] == []
 
 
 def test_the_map_names_what_exists():
