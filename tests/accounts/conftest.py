@@ -1,4 +1,4 @@
-"""A door to knock at: a client with an address of its own, and a beta password."""
+"""A visitor to knock at: a client with an address of its own, and a beta password."""
 
 import itertools
 import secrets
@@ -28,7 +28,7 @@ def new_email() -> str:
     return f"new-{secrets.token_hex(6)}@example.com"
 
 
-class Door(Client):
+class Visitor(Client):
     """Django's client, at both forms."""
 
     def __init__(self, **extra: Any) -> None:
@@ -50,9 +50,9 @@ class Door(Client):
 
 
 @pytest.fixture
-def door() -> Door:
+def visitor() -> Visitor:
     """A visitor."""
-    return Door()
+    return Visitor()
 
 
 @pytest.fixture

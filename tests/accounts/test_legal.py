@@ -10,7 +10,7 @@ from coordination.authority import maintenance
 from intramedial.accounts.purging import UNCONFIRMED_DAYS
 from intramedial.legal import retention
 from tests import people
-from tests.accounts.conftest import Door
+from tests.accounts.conftest import Visitor
 
 PAGES = ("/legal/aviso/", "/legal/privacidad/", "/legal/cookies/", "/legal/conservacion/")
 # Each figure on the pages, set to one that stands nowhere else, and where it must show.
@@ -48,27 +48,27 @@ def test_the_leases_module_forgets_when_the_page_says():
     assert retention.HISTORY_DAYS == maintenance.HISTORY_DAYS
 
 
-def test_a_session_lasts_as_long_as_is_said(door, beta_secret):
-    door.log_in(beta_secret, people.person().email)
+def test_a_session_lasts_as_long_as_is_said(visitor, beta_secret):
+    visitor.log_in(beta_secret, people.person().email)
     seconds = django_settings.SESSION_DAYS * 86_400
-    assert door.cookies[django_settings.SESSION_COOKIE_NAME]["max-age"] == seconds
+    assert visitor.cookies[django_settings.SESSION_COOKIE_NAME]["max-age"] == seconds
 
 
-def test_no_cookie_is_set_that_is_not_said(door, beta_secret):
+def test_no_cookie_is_set_that_is_not_said(visitor, beta_secret):
     said = {cookie.name for cookie in retention.cookies()}
-    visitor = Door()
+    newcomer = Visitor()
     for page in ("/", "/verificar/", *PAGES):
-        visitor.get(page)
-    assert set(visitor.cookies) == set(), "none before there is a form"
+        newcomer.get(page)
+    assert set(newcomer.cookies) == set(), "none before there is a form"
     user = people.person()
-    door.get("/acceso/")
-    door.log_in(beta_secret, user.email)
-    door.post("/cuenta/", {"name": "Ana"})
-    door.get("/cuenta/")
-    assert door.cookies[django_settings.SESSION_COOKIE_NAME]["httponly"]
-    door.post("/salir/")
-    assert set(door.cookies) <= said
-    for cookie in door.cookies.values():
+    visitor.get("/acceso/")
+    visitor.log_in(beta_secret, user.email)
+    visitor.post("/cuenta/", {"name": "Ana"})
+    visitor.get("/cuenta/")
+    assert visitor.cookies[django_settings.SESSION_COOKIE_NAME]["httponly"]
+    visitor.post("/salir/")
+    assert set(visitor.cookies) <= said
+    for cookie in visitor.cookies.values():
         assert (cookie["samesite"], cookie["path"]) == ("Lax", "/")
 
 

@@ -12,7 +12,7 @@ from intramedial.accounts.purging import UNCONFIRMED_DAYS
 from intramedial.legal import purging
 from intramedial.workspaces import provision
 from tests import people
-from tests.accounts.conftest import Door, new_email, row_of
+from tests.accounts.conftest import Visitor, new_email, row_of
 
 
 def test_requests_for_access_go_when_they_are_old(settings):
@@ -24,8 +24,8 @@ def test_requests_for_access_go_when_they_are_old(settings):
     assert AccessRequest.objects.filter(email=new).exists()
 
 
-def test_uses_go_when_they_are_old_and_the_count_of_sign_ups_stays(settings, door, beta_secret):
-    door.sign_up(beta_secret)
+def test_uses_go_when_they_are_old_and_the_count_of_sign_ups_stays(settings, visitor, beta_secret):
+    visitor.sign_up(beta_secret)
     uses = BetaUse.objects.filter(password=row_of(beta_secret))
     purging.purge()
     assert uses.count() == 1
@@ -62,7 +62,7 @@ def test_an_account_that_nobody_confirms_goes():
 
 def test_the_address_of_a_session_goes_with_it(beta_secret):
     user = people.person()
-    here, there = Door(), Door()
+    here, there = Visitor(), Visitor()
     here.log_in(beta_secret, user.email)
     there.log_in(beta_secret, user.email)
     there.post("/salir/")

@@ -23,7 +23,7 @@ from intramedial.receipts import signing
 from intramedial.server.protocol import Protocol
 from tests.bench.lab import Tenant
 from tests.bench.workloads import lease, release
-from tests.store.doors import held
+from tests.store.authorities import held
 
 CONNECTIONS = 16
 LOOP_CALLS = 240  # of Python's functions and of built-in ones, in the event loop's thread

@@ -162,8 +162,8 @@ async def test_a_resource_that_another_keeps_ends_the_run_in_time(trial, monkeyp
 
 
 async def test_an_authority_that_stops_answering_ends_the_run_with_words(trial, monkeypatch):
-    door = authority.get()
-    ask, asked = door.ask, []
+    running = authority.get()
+    ask, asked = running.ask, []
 
     async def failing(asking):
         asked.append(asking)
@@ -171,7 +171,7 @@ async def test_an_authority_that_stops_answering_ends_the_run_with_words(trial, 
             raise authority.Unavailable("away")
         return await ask(asking)
 
-    monkeypatch.setattr(door, "ask", failing)
+    monkeypatch.setattr(running, "ask", failing)
     lines = told(await trial.call("POST", STAMPEDE, {"resource": FILE}))
     assert [line["reason"] for line in lines if line["type"] == "problem"] == ["authority_unavailable"]
     picture = (await trial.wait()).json()

@@ -229,11 +229,11 @@ async def test_a_thousand_callers_of_one_resource_cost_others_no_more_than_their
     """All wait when the door opens, the crowd before the others: these are among the first."""
     await granted(await caller.lease("lock:hot", A))
     await granted(await other_caller.lease("lock:warm", A))
-    door = authority.get()
+    running = authority.get()
     asked, opened = [], threading.Event()
-    ask = door.ask
-    monkeypatch.setattr(door, "ask", lambda asking: asked.append(asking) or ask(asking))
-    door.run(lambda store: opened.wait(60))
+    ask = running.ask
+    monkeypatch.setattr(running, "ask", lambda asking: asked.append(asking) or ask(asking))
+    running.run(lambda store: opened.wait(60))
 
     finished: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Doors of the tests' own, with a clock that the test sets, and what is brought before them."""
+"""Authenticators of the tests' own, with a clock that the test sets, and what is brought before them."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -47,7 +47,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def door(clock: Clock, settings) -> Iterator[Authenticator]:
+def authenticator(clock: Clock, settings) -> Iterator[Authenticator]:
     settings.BASE_URL = "http://127.0.0.1:8000"
     opened = Authenticator(clock)
     yield opened

@@ -42,12 +42,12 @@ def until(true: Callable[[], object], within_s: float = 20) -> None:
 def test_all_that_is_old_goes_without_a_request(clock, settings):
     """However much it is: ten thousand rows took a hundred seconds once."""
     nonces_of_long_ago(10_000)
-    door = Authenticator(clock)
-    door.start()
+    authenticator = Authenticator(clock)
+    authenticator.start()
     try:
         until(lambda: left() == 0, within_s=10)
     finally:
-        door.close()
+        authenticator.close()
 
 
 def test_a_sweep_that_fails_is_tried_again(clock, monkeypatch, caplog):
@@ -88,42 +88,42 @@ def test_a_server_sweeps_by_itself(live_server_process: Callable[..., ServerProc
 # --- the share of a key
 
 
-async def test_a_key_may_sign_so_many_requests_a_minute(door, agent, trial, clock, db, settings):
+async def test_a_key_may_sign_so_many_requests_a_minute(authenticator, agent, trial, clock, db, settings):
     settings.TRIAL_REQUESTS = 5
     for _ in range(5):
-        await door.authenticate(lease(agent, clock), spend=False)
+        await authenticator.authenticate(lease(agent, clock), spend=False)
     before = await db(Nonce.objects.count)
-    problem = await refusal(door.authenticate(lease(agent, clock), spend=False))
+    problem = await refusal(authenticator.authenticate(lease(agent, clock), spend=False))
     assert (problem.reason, problem.status) == ("rate_limited", 429)
     assert 1 <= int(problem.headers["retry-after"]) <= 60
     assert await db(Nonce.objects.count) == before
     clock.now += int(problem.headers["retry-after"])
-    await door.authenticate(lease(agent, clock), spend=False)
+    await authenticator.authenticate(lease(agent, clock), spend=False)
 
 
-async def test_a_key_that_nobody_knows_has_a_share_too(door, agent, clock, settings):
+async def test_a_key_that_nobody_knows_has_a_share_too(authenticator, agent, clock, settings):
     settings.TRIAL_REQUESTS = 2
     for _ in range(2):
-        await door.proven_key(lease(agent, clock))
-    assert (await refusal(door.proven_key(lease(agent, clock)))).reason == "rate_limited"
-    await door.proven_key(lease(Agent(), clock))
+        await authenticator.proven_key(lease(agent, clock))
+    assert (await refusal(authenticator.proven_key(lease(agent, clock)))).reason == "rate_limited"
+    await authenticator.proven_key(lease(Agent(), clock))
 
 
-async def test_a_registered_agent_has_another(door, agent, workspace, clock, db, settings):
+async def test_a_registered_agent_has_another(authenticator, agent, workspace, clock, db, settings):
     settings.TRIAL_REQUESTS, settings.AGENT_REQUESTS = 1, 3
     await db(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
     for _ in range(3):
-        await door.authenticate(lease(agent, clock))
-    assert (await refusal(door.authenticate(lease(agent, clock)))).reason == "rate_limited"
+        await authenticator.authenticate(lease(agent, clock))
+    assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "rate_limited"
 
 
-async def test_who_repeats_anothers_requests_uses_up_nothing(door, agent, trial, clock, settings):
+async def test_who_repeats_anothers_requests_uses_up_nothing(authenticator, agent, trial, clock, settings):
     settings.TRIAL_REQUESTS = 2
     parts = lease(agent, clock)
-    await door.authenticate(parts)
+    await authenticator.authenticate(parts)
     for _ in range(5):
-        assert (await refusal(door.authenticate(parts))).reason == "replayed"
-    await door.authenticate(lease(agent, clock))
+        assert (await refusal(authenticator.authenticate(parts))).reason == "replayed"
+    await authenticator.authenticate(lease(agent, clock))
 
 
 def test_no_more_than_the_limit_is_counted_at_once():

@@ -10,8 +10,16 @@ from coordination.storage import clock
 from intramedial import databases
 from tests.server import ServerProcess
 from tests.services import Postgres
-from tests.store.databases import migrate, migrate_postgres
-from tests.store.doors import Database, Door, Faulty, PostgresDatabase, SqliteDatabase, Time
+from tests.store.authorities import (
+    Database,
+    Faulty,
+    PostgresDatabase,
+    RunningAuthority,
+    SqliteDatabase,
+    Time,
+    migrate,
+    migrate_postgres,
+)
 from tests.store.restores import grants
 
 TABLES = r"SELECT tablename FROM pg_tables WHERE tablename LIKE 'lease\_%'"
@@ -91,9 +99,9 @@ def faulty(database: Database) -> Faulty:
 
 
 @pytest.fixture
-def door(faulty: Faulty, time_: Time) -> Iterator[Door]:
+def authority(faulty: Faulty, time_: Time) -> Iterator[RunningAuthority]:
     """A running authority over it."""
-    door = Door(faulty)
-    yield door
+    authority = RunningAuthority(faulty)
+    yield authority
     faulty.failing = ""
-    door.stop()
+    authority.stop()

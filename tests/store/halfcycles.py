@@ -132,7 +132,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rounds", type=int)
     rounds = parser.parse_args().rounds
-    from tests.store.databases import private_postgres
+    from tests.store.authorities import private_postgres
 
     with private_postgres() as url:
         processes = Processes(url)

@@ -136,7 +136,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     given = parser.parse_args()
     from tests.services import Postgres
-    from tests.store.databases import private_directory
+    from tests.store.authorities import private_directory
 
     with ExitStack() as stack:
         directory: Path = stack.enter_context(private_directory())

@@ -249,7 +249,7 @@ def main() -> int:
     given = parser.parse_args()
     from tests.server import manage
     from tests.services import Postgres
-    from tests.store.databases import private_directory
+    from tests.store.authorities import private_directory
 
     cluster = Postgres(durable=True)
     with private_directory() as directory:

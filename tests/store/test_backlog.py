@@ -13,7 +13,7 @@ import pytest
 from coordination.core.messages import Granted, Released
 from coordination.storage.backlog import ROW, Backlog
 from tests.server import ServerProcess
-from tests.store.doors import Database, Door
+from tests.store.authorities import Database, RunningAuthority
 from tests.store.kill9 import Caller
 
 MB = 1 << 20
@@ -55,16 +55,16 @@ def test_no_caller_fills_the_log_with_what_is_dropped(caplog: pytest.LogCaptureF
     assert "512 so far" in caplog.records[-1].message
 
 
-async def test_leases_go_on_when_the_outbox_is_full(door: Door, database: Database) -> None:
+async def test_leases_go_on_when_the_outbox_is_full(authority: RunningAuthority, database: Database) -> None:
     """The receipts are as good as ever; the entries that found no room are not there."""
-    door.store.backlog = Backlog(3_000)
+    authority.store.backlog = Backlog(3_000)
     for number in range(10):
-        answer = await door.acquire("did:a", f"lock:{number}")
+        answer = await authority.acquire("did:a", f"lock:{number}")
         assert isinstance(answer, Granted)
-        assert isinstance(await door.release("did:a", f"lock:{number}"), Released)
+        assert isinstance(await authority.release("did:a", f"lock:{number}"), Released)
     [(rows,)] = database.rows("SELECT count(*) FROM lease_outbox")
     assert 0 < rows < 10
-    assert door.store.backlog.dropped == 20 - rows
+    assert authority.store.backlog.dropped == 20 - rows
 
 
 def test_the_size_is_that_of_what_is_there(database: Database) -> None:

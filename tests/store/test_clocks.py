@@ -8,7 +8,7 @@ from coordination.core.messages import Granted, Held
 from coordination.storage import clock
 from coordination.storage.engines.base import StorageFault
 from coordination.storage.engines.sqlite.engine import SqliteEngine
-from tests.store.doors import START, Door, PostgresDatabase, SqliteDatabase, Time
+from tests.store.authorities import START, PostgresDatabase, RunningAuthority, SqliteDatabase, Time
 
 OUTAGE_MS = 5_000
 HOUR_MS = 3_600_000
@@ -44,30 +44,30 @@ async def test_a_wall_clock_set_back_while_stopped_takes_nothing_back(
 ) -> None:
     engine = sqlite_database.engine()
     clock.install(clock.SteadyClock(engine.latest()))
-    door = Door(engine, outage_after_ms=OUTAGE_MS)
-    granted = await door.acquire("did:a")
-    door.stop()
+    authority = RunningAuthority(engine, outage_after_ms=OUTAGE_MS)
+    granted = await authority.acquire("did:a")
+    authority.stop()
     wall.passes(-HOUR_MS)
     engine = sqlite_database.engine()
     clock.install(clock.SteadyClock(engine.latest()))
-    door = Door(engine, outage_after_ms=OUTAGE_MS)
-    refused = await door.acquire("did:b")
+    authority = RunningAuthority(engine, outage_after_ms=OUTAGE_MS)
+    refused = await authority.acquire("did:b")
     assert isinstance(refused, Held)
     assert refused.expires_at == granted.lease.expires_at
-    assert door.authority._now() >= granted.lease.acquired_at
-    door.stop()
+    assert authority.thread._now() >= granted.lease.acquired_at
+    authority.stop()
 
 
 async def test_a_database_clock_set_back_fails_no_renewal(
     postgres_database: PostgresDatabase, time_: Time
 ) -> None:
-    door = Door(postgres_database.engine(), outage_after_ms=OUTAGE_MS)
-    await door.acquire("did:a")
+    authority = RunningAuthority(postgres_database.engine(), outage_after_ms=OUTAGE_MS)
+    await authority.acquire("did:a")
     time_.passes(-HOUR_MS)
-    again = await door.acquire("did:a")
+    again = await authority.acquire("did:a")
     assert isinstance(again, Granted)
     assert (again.renewed, again.lease.expires_at) == (True, START - HOUR_MS + 30_000)
-    door.stop()
+    authority.stop()
 
 
 # --- one file, one writer -------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from coordination.storage.engines.base import StorageFault
 from coordination.storage.engines.postgres.engine import PostgresEngine
 from intramedial.postgresql import sessions
 from tests.services import Postgres
-from tests.store.doors import Door, PostgresDatabase
+from tests.store.authorities import PostgresDatabase, RunningAuthority
 from tests.store.proxy import HANG, LOSE_ANSWERS, LOSE_REQUESTS, PASS, Proxy
 
 STAGES = ["begin", "load", "commit"]  # writes go with the commit
@@ -35,11 +35,11 @@ def engine(postgres_database: PostgresDatabase, proxy: Proxy) -> PostgresEngine:
 
 
 @pytest.fixture
-def door(engine: PostgresEngine, proxy: Proxy, real_time: None) -> Iterator[Door]:
-    door = Door(engine)
-    yield door
+def authority(engine: PostgresEngine, proxy: Proxy, real_time: None) -> Iterator[RunningAuthority]:
+    authority = RunningAuthority(engine)
+    yield authority
     proxy.mode = PASS
-    door.stop()
+    authority.stop()
 
 
 def breaks(monkeypatch: pytest.MonkeyPatch, engine: Any, proxy: Proxy, stage: str, mode: str) -> None:
@@ -60,51 +60,60 @@ def breaks(monkeypatch: pytest.MonkeyPatch, engine: Any, proxy: Proxy, stage: st
 @pytest.mark.parametrize("mode", [LOSE_REQUESTS, LOSE_ANSWERS])
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_connection_lost_within_a_transaction(
-    door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, stage: str, mode: str
+    authority: RunningAuthority,
+    engine: PostgresEngine,
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    mode: str,
 ) -> None:
     breaks(monkeypatch, engine, proxy, stage, mode)
-    [heard] = await door.together(door.acquire("did:a"))
+    [heard] = await authority.together(authority.acquire("did:a"))
     assert isinstance(heard, Unavailable)
-    other = await door.acquire("did:b")
+    other = await authority.acquire("did:b")
     made = stage == "commit" and mode == LOSE_ANSWERS
     assert isinstance(other, Granted)
     assert other.lease.token == (2 if made else 1)
 
 
 async def test_a_commit_whose_answer_was_lost_is_known_by_asking_again(
-    door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    authority: RunningAuthority, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     breaks(monkeypatch, engine, proxy, "commit", LOSE_ANSWERS)
-    await door.together(door.acquire("did:a"))
-    again = await door.acquire("did:a")
+    await authority.together(authority.acquire("did:a"))
+    again = await authority.acquire("did:a")
     assert isinstance(again, Granted)
     assert (again.renewed, again.lease.token) == (True, 1)
 
 
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_silent_connection_becomes_an_error(
-    door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, stage: str
+    authority: RunningAuthority,
+    engine: PostgresEngine,
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
 ) -> None:
     monkeypatch.setattr("coordination.storage.engines.postgres.session.SILENT_S", 0.3)
     breaks(monkeypatch, engine, proxy, stage, HANG)
     began = monotonic()
-    [heard] = await door.together(door.acquire("did:a"))
+    [heard] = await authority.together(authority.acquire("did:a"))
     assert isinstance(heard, Unavailable)
-    assert isinstance(await door.acquire("did:b"), Granted)
+    assert isinstance(await authority.acquire("did:b"), Granted)
     assert monotonic() - began < 5
 
 
 async def test_a_server_process_that_stands_still_becomes_an_error(
-    door: Door, engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
+    authority: RunningAuthority, engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It keeps no time limit of its own, and its system goes on acknowledging what is sent."""
     monkeypatch.setattr("coordination.storage.engines.postgres.session.SILENT_S", 0.3)
-    [[backend]] = await door.run_with(lambda store: store.engine._all("SELECT pg_backend_pid()"))
+    [[backend]] = await authority.run_with(lambda store: store.engine._all("SELECT pg_backend_pid()"))
     os.kill(backend, signal.SIGSTOP)
     try:
-        [heard] = await door.together(door.acquire("did:a"))
+        [heard] = await authority.together(authority.acquire("did:a"))
         assert isinstance(heard, Unavailable)
-        assert isinstance(await door.acquire("did:a"), Granted)
+        assert isinstance(await authority.acquire("did:a"), Granted)
     finally:
         os.kill(backend, signal.SIGCONT)
 

@@ -5,7 +5,7 @@ import sqlite3
 import psycopg
 import pytest
 
-from tests.store.doors import START, Database
+from tests.store.authorities import START, Database
 
 LEASE = (
     "INSERT INTO lease_lease (workspace, resource, lease_id, agent, mode, token, acquired_at, expires_at)"

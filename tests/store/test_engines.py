@@ -24,7 +24,7 @@ from tests.scripts.generate import CHORUS, generate
 from tests.scripts.handwritten import SCRIPTS
 from tests.scripts.language import BareCore, Result, Script, batches, picture, plain
 
-from .doors import Database
+from .authorities import Database
 
 COUNT = int(os.environ.get("SCRIPTS", "100"))
 SEED = int(os.environ.get("SEED", "0"))

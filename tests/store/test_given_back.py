@@ -12,7 +12,7 @@ from coordination.core.messages import Acquire, Command, Granted
 from coordination.core.model import Mode, Rules
 from coordination.storage.store import Store
 
-from .doors import START, Database
+from .authorities import START, Database
 
 NOBODY: Any = (None, None)  # waits for these answers
 RULES = Rules()

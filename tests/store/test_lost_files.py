@@ -14,7 +14,7 @@ from coordination.authority.restoring import Witnesses, recognise
 from coordination.storage.engines.base import InDoubt, StorageFault
 from coordination.storage.engines.sqlite.engine import SqliteEngine
 from tests.server import ServerProcess, manage
-from tests.store.doors import SqliteDatabase, Time
+from tests.store.authorities import SqliteDatabase, Time
 from tests.store.kill9 import Caller
 from tests.store.restores import grant, grants, ready, warned
 

@@ -21,7 +21,7 @@ from coordination.storage.store import Needs, Store
 from tests.core.machine import LeaseMachine
 from tests.scripts.language import picture, plain
 
-from .doors import Database
+from .authorities import Database
 
 NOBODY: Any = (None, None)  # waits for these answers
 NAMES = {"w", "x", "y", "z"}

@@ -22,7 +22,7 @@ from intramedial.databases.threads import DatabaseThreads
 from intramedial.ledger import log
 from intramedial.ledger.models import Entry
 from intramedial.receipts import receipt, signing
-from tests.store.doors import DIGEST, Database, PostgresDatabase
+from tests.store.authorities import DIGEST, Database, PostgresDatabase
 
 DECIDED_S = 2.0  # what a decision may take on a busy machine; a ledger takes ten seconds to be given up
 

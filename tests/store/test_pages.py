@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from coordination.storage.store import Store
-from tests.store.doors import Door, SqliteDatabase, Time
+from tests.store.authorities import RunningAuthority, SqliteDatabase, Time
 
 MANY = 16
 AGENTS = 480  # of which the others make the indexes wide
@@ -13,23 +13,25 @@ AT_MOST = {"acquire": 26, "release": 42}  # 20 to 23 and 30 to 39, since receipt
 
 
 @pytest.fixture
-def door(sqlite_database: SqliteDatabase, time_: Time) -> Iterator[Door]:
-    door = Door(sqlite_database.engine())
-    yield door
-    door.stop()
+def authority(sqlite_database: SqliteDatabase, time_: Time) -> Iterator[RunningAuthority]:
+    authority = RunningAuthority(sqlite_database.engine())
+    yield authority
+    authority.stop()
 
 
-async def test_pages_do_not_follow_from_who_asks(door: Door) -> None:
+async def test_pages_do_not_follow_from_who_asks(authority: RunningAuthority) -> None:
     """Agents and resources met at random in large tables are a page each, and their histories none."""
     for _ in range(3):
-        for verb in (door.acquire, door.release):
-            await door.together(*(verb(f"did:{number:03}", f"lock:{number:03}") for number in range(AGENTS)))
+        for verb in (authority.acquire, authority.release):
+            await authority.together(
+                *(verb(f"did:{number:03}", f"lock:{number:03}") for number in range(AGENTS))
+            )
     for some in range(3):
         chosen = [f"{number:03}" for number in range(some, AGENTS, AGENTS // MANY)]
-        for name, verb in (("acquire", door.acquire), ("release", door.release)):
-            await door.run_with(lambda store: frames(store, "TRUNCATE"))
-            await door.together(*(verb(f"did:{number}", f"lock:{number}") for number in chosen))
-            written = await door.run_with(lambda store: frames(store, "PASSIVE"))
+        for name, verb in (("acquire", authority.acquire), ("release", authority.release)):
+            await authority.run_with(lambda store: frames(store, "TRUNCATE"))
+            await authority.together(*(verb(f"did:{number}", f"lock:{number}") for number in chosen))
+            written = await authority.run_with(lambda store: frames(store, "PASSIVE"))
             print(f"{name} of {MANY}: {written} pages")
             assert 0 < written <= AT_MOST[name]
 

@@ -16,8 +16,8 @@ from coordination.storage.engines.postgres.engine import PostgresEngine
 from coordination.storage.engines.postgres.session import PINNED
 from coordination.storage.engines.sqlite.engine import SqliteEngine
 from intramedial.postgresql import sessions
+from tests.store.authorities import START, Database, PostgresDatabase, RunningAuthority, SqliteDatabase, Time
 from tests.store.conftest import TABLES
-from tests.store.doors import START, Database, Door, PostgresDatabase, SqliteDatabase, Time
 
 ROWS = 50_000
 HOUR_MS = 3_600_000
@@ -60,26 +60,26 @@ ALL_WAITS = re.compile(r"SELECT resource FROM lease_wait WHERE workspace = '\w+'
 STEP = 500  # rows that are looked at in vain at most: one step of the housekeeping
 
 
-async def every_statement(door: Door, time: Time) -> None:
+async def every_statement(authority: RunningAuthority, time: Time) -> None:
     """Make the authority say everything that it says to its database while it serves."""
-    assert isinstance(await door.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
-    assert isinstance(await door.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
-    assert isinstance(await door.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
-    assert isinstance(await door.acquire("did:5", "lock:2", workspace="ws_big"), Held)
-    assert isinstance(await door.acquire("did:5", "lock:800", workspace="ws_big"), Held)
-    assert isinstance(await door.acquire("did:5", "lock:6", workspace="ws_big"), Granted)
-    assert isinstance(await door.acquire("did:new", "lock:6", workspace="ws_big"), Deadlock)
-    assert isinstance(await door.acquire("did:new", "lock:4", workspace="ws_big"), Held)
-    await door.ask(Withdraw("lock:6", "did:new"), "ws_big")
-    await door.ask(Withdraw("lock:4", "did:new"), "ws_big")
-    assert isinstance(await door.release("did:new", "lock:2", workspace="ws_big"), Released)
-    await door.acquire("did:reader", "doc:new", Mode.SHARED, workspace="ws_9")
+    assert isinstance(await authority.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
+    assert isinstance(await authority.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
+    assert isinstance(await authority.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
+    assert isinstance(await authority.acquire("did:5", "lock:2", workspace="ws_big"), Held)
+    assert isinstance(await authority.acquire("did:5", "lock:800", workspace="ws_big"), Held)
+    assert isinstance(await authority.acquire("did:5", "lock:6", workspace="ws_big"), Granted)
+    assert isinstance(await authority.acquire("did:new", "lock:6", workspace="ws_big"), Deadlock)
+    assert isinstance(await authority.acquire("did:new", "lock:4", workspace="ws_big"), Held)
+    await authority.ask(Withdraw("lock:6", "did:new"), "ws_big")
+    await authority.ask(Withdraw("lock:4", "did:new"), "ws_big")
+    assert isinstance(await authority.release("did:new", "lock:2", workspace="ws_big"), Released)
+    await authority.acquire("did:reader", "doc:new", Mode.SHARED, workspace="ws_9")
     time.passes(250)  # what was filled in begins to run out
-    assert isinstance(await door.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
+    assert isinstance(await authority.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
     time.passes(250)
-    await door.tick()
-    await door.run_with(lambda store: look_at_outbox(store.engine))
-    door.authority.drained([f"rcp_{number}" for number in range(1, 500)]).result(timeout=10)
+    await authority.tick()
+    await authority.run_with(lambda store: look_at_outbox(store.engine))
+    authority.thread.drained([f"rcp_{number}" for number in range(1, 500)]).result(timeout=10)
     for read in (
         lambda engine: engine.active_names("ws_big", "lock:3", 500),
         lambda engine: engine.contended_names("ws_9"),
@@ -88,10 +88,10 @@ async def every_statement(door: Door, time: Time) -> None:
         lambda engine: engine.latest(),
         lambda engine: engine.resources_after(("ws_9", "lock:3"), 500),
     ):
-        await door.run_with(lambda store, read=read: read(store.engine))
-    await door.run_with(lambda store: store.purge("ws_big", ["lock:2", "lock:10"], START + 1))
-    await door.run_with(lambda store: store.forget_history(START, 500))
-    await door.run_with(lambda store: store.forget_pulses(1))
+        await authority.run_with(lambda store, read=read: read(store.engine))
+    await authority.run_with(lambda store: store.purge("ws_big", ["lock:2", "lock:10"], START + 1))
+    await authority.run_with(lambda store: store.forget_history(START, 500))
+    await authority.run_with(lambda store: store.forget_pulses(1))
 
 
 def look_at_outbox(engine: Engine) -> int:
@@ -171,8 +171,8 @@ async def test_plans_of_postgresql(postgres_database: PostgresDatabase, time_: T
     engine = postgres_database.engine()
     assert isinstance(engine, PostgresEngine)
     told = Told(engine)
-    with running(engine) as door:
-        await every_statement(door, time_)
+    with running(engine) as authority:
+        await every_statement(authority, time_)
     assert len(told.statements) > 20
     assert postgres_faults(engine, told.statements) == []
     said(postgres_database, STALE)
@@ -199,8 +199,8 @@ async def test_plans_after_a_time_in_which_nothing_was_due(
     engine = postgres_database.engine()
     assert isinstance(engine, PostgresEngine)
     told = Told(engine)
-    with running(engine) as door:
-        await every_statement(door, time_)
+    with running(engine) as authority:
+        await every_statement(authority, time_)
     assert postgres_faults(engine, told.statements) == []
 
 
@@ -229,8 +229,8 @@ async def test_plans_of_sqlite(sqlite_database: SqliteDatabase, time_: Time) -> 
     assert isinstance(engine, SqliteEngine)
     told: dict[str, str] = {}
     engine._db.set_trace_callback(lambda text: told.setdefault(re.sub(r"'[^']*'|\d+", "?", text), text))
-    with running(engine) as door:
-        await every_statement(door, time_)
+    with running(engine) as authority:
+        await every_statement(authority, time_)
     statements = [text for text in told.values() if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE)", text)]
     assert len(statements) > 20
     looks = [text for text in statements if re.match(r"\s*(SELECT|WITH)", text)]
@@ -283,9 +283,9 @@ def said(database: Database, statements: list[str]) -> None:
 
 
 @contextmanager
-def running(engine: Engine) -> Iterator[Door]:
-    door = Door(engine)
+def running(engine: Engine) -> Iterator[RunningAuthority]:
+    authority = RunningAuthority(engine)
     try:
-        yield door
+        yield authority
     finally:
-        door.stop()
+        authority.stop()

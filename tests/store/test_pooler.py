@@ -20,7 +20,7 @@ from intramedial import databases
 from intramedial import settings_parsers as parsers
 from tests.server import ROOT
 from tests.services import PgBouncer, Postgres
-from tests.store.doors import Door, PostgresDatabase
+from tests.store.authorities import PostgresDatabase, RunningAuthority
 
 # Refuses the start-up options of a session, or drops them: both are usual.
 KINDS: dict[str, dict[str, object]] = {
@@ -55,23 +55,23 @@ def django(url: str) -> Any:
 async def test_many_authorities_share_a_pool_smaller_than_they_are(
     pooled: PostgresDatabase, real_time: None
 ) -> None:
-    doors = [Door(pooled.engine(), process=f"process {number}") for number in range(6)]
+    authorities = [RunningAuthority(pooled.engine(), process=f"process {number}") for number in range(6)]
     try:
         for turn in range(15):
             heard = await asyncio.gather(
                 *(
-                    door.acquire(f"did:{number}", f"lock:{turn}", workspace=f"ws_{turn % 3}")
-                    for number, door in enumerate(doors)
+                    authority.acquire(f"did:{number}", f"lock:{turn}", workspace=f"ws_{turn % 3}")
+                    for number, authority in enumerate(authorities)
                 )
             )
             granted = [number for number, one in enumerate(heard) if isinstance(one, Granted)]
             assert len(granted) == 1
             [winner] = granted
             where = {"resource": f"lock:{turn}", "workspace": f"ws_{turn % 3}"}
-            assert isinstance(await doors[winner].release(f"did:{winner}", **where), Released)
+            assert isinstance(await authorities[winner].release(f"did:{winner}", **where), Released)
     finally:
-        for door in doors:
-            door.stop()
+        for authority in authorities:
+            authority.stop()
     tokens = pooled.rows("SELECT count(*), min(last_token) FROM lease_resource")
     assert tokens == [(15, 1)]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.store import halfcycles
-from tests.store.doors import PostgresDatabase
+from tests.store.authorities import PostgresDatabase
 
 ROUNDS = 100
 

@@ -10,7 +10,7 @@ from coordination.core.model import Mode, Rules
 from coordination.storage import clock
 from coordination.storage.engines.sqlite.engine import SqliteEngine
 from coordination.storage.store import Needs, Store
-from tests.store.doors import SqliteDatabase
+from tests.store.authorities import SqliteDatabase
 
 
 def begin(path: Path) -> Store:

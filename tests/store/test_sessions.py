@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from coordination.storage.engines.postgres.session import Session
-from tests.store.doors import PostgresDatabase
+from tests.store.authorities import PostgresDatabase
 
 
 @pytest.fixture

@@ -12,33 +12,33 @@ from coordination.core.messages import Granted, Held, NotReleased, Released
 from coordination.core.model import Rules
 from coordination.storage import clock
 from coordination.storage.store import Store
-from tests.store.doors import START, Database, Door, Faulty, PostgresDatabase, Time, until
+from tests.store.authorities import START, Database, Faulty, PostgresDatabase, RunningAuthority, Time, until
 
 OUTAGE_MS = 5_000
 HOUR_MS = 3_600_000
-Open = Callable[..., Door]
+Open = Callable[..., RunningAuthority]
 
 
 @pytest.fixture
 def opening(database: Database) -> Iterator[Open]:
     """`opening(**options)`: an authority, each a process of its own; all are stopped at the end."""
-    doors: list[Door] = []
+    authorities: list[RunningAuthority] = []
     numbers = count(1)
 
-    def open_door(**options: Any) -> Door:
-        doors.append(Door(database.engine(), process=f"process-{next(numbers)}", **options))
-        return doors[-1]
+    def open_authority(**options: Any) -> RunningAuthority:
+        authorities.append(RunningAuthority(database.engine(), process=f"process-{next(numbers)}", **options))
+        return authorities[-1]
 
-    yield open_door
-    for door in doors:
-        door.stop()
+    yield open_authority
+    for authority in authorities:
+        authority.stop()
 
 
-async def at_work(door: Door, time_: Time, ms: int) -> None:
+async def at_work(authority: RunningAuthority, time_: Time, ms: int) -> None:
     """Time passes, and the authority is there: it does something every second."""
     for _ in range(ms // 1_000):
         time_.passes(1_000)
-        await door.release("did:z", "lock:z")
+        await authority.release("did:z", "lock:z")
 
 
 def moves(database: Database) -> list[Any]:
@@ -63,12 +63,12 @@ async def test_the_alarm_reclaims_in_time(database: Database, real_time: None, o
     def publish(workspace: str, events: list[dict[str, Any]]) -> None:
         at.update({event["resource"]: time.time() for event in events if event["event"] == "expired"})
 
-    door = opening(rules=Rules(lease_ttl_ms=300), publish=publish)
+    authority = opening(rules=Rules(lease_ttl_ms=300), publish=publish)
     late: list[float] = []
     for turn in range(1, 4):
         due = {}
         for number in range(5):
-            granted = await door.acquire("did:a", f"lock:{turn}/{number}")
+            granted = await authority.acquire("did:a", f"lock:{turn}/{number}")
             due[f"lock:{turn}/{number}"] = granted.lease.expires_at / 1000
         await until(lambda turn=turn: len(at) == 5 * turn)
         assert all(at[name] >= instant for name, instant in due.items())
@@ -80,45 +80,47 @@ async def test_the_alarm_reclaims_in_time(database: Database, real_time: None, o
 
 
 async def test_the_alarm_begins_the_next_offer(database: Database, time_: Time, opening: Open) -> None:
-    door = opening()
-    await door.acquire("did:a")
-    await door.acquire("did:b")
-    await door.acquire("did:c")
+    authority = opening()
+    await authority.acquire("did:a")
+    await authority.acquire("did:b")
+    await authority.acquire("did:c")
     time_.passes(30_000)
-    await door.tick()
-    assert [event["actorDid"] for event in door.kinds("offered")] == ["did:b"]
+    await authority.tick()
+    assert [event["actorDid"] for event in authority.kinds("offered")] == ["did:b"]
     time_.passes(2_000)
-    await door.tick()
+    await authority.tick()
     # did:c has been silent since before the offer began: a dead queue holds up nobody.
-    assert [event["actorDid"] for event in door.kinds("lapsed")] == ["did:b", "did:c"]
-    assert isinstance(await door.acquire("did:d"), Granted)
+    assert [event["actorDid"] for event in authority.kinds("lapsed")] == ["did:b", "did:c"]
+    assert isinstance(await authority.acquire("did:d"), Granted)
 
 
 async def test_many_that_end_at_once_are_all_reclaimed_once(
     database: Database, time_: Time, opening: Open
 ) -> None:
-    door = opening()
-    await door.together(*(door.acquire("did:a", f"lock:{n}", workspace=f"ws_{n % 90}") for n in range(900)))
+    authority = opening()
+    await authority.together(
+        *(authority.acquire("did:a", f"lock:{n}", workspace=f"ws_{n % 90}") for n in range(900))
+    )
     time_.passes(30_000)
-    await door.tick()
-    await until(lambda: len(door.kinds("expired")) == 900)
+    await authority.tick()
+    await until(lambda: len(authority.kinds("expired")) == 900)
     assert (len(moves(database)), recorded(database, "expired")) == (900, 900)
     assert database.rows("SELECT * FROM lease_lease") == []
 
 
 @pytest.mark.parametrize("late", ["release", "renewal"])
 async def test_too_late_is_too_late(database: Database, time_: Time, opening: Open, late: str) -> None:
-    door = opening()
-    first = await door.acquire("did:a")
+    authority = opening()
+    first = await authority.acquire("did:a")
     time_.passes(30_000)
     if late == "release":
-        heard = await door.release("did:a", lease_id=first.lease.lease_id)
+        heard = await authority.release("did:a", lease_id=first.lease.lease_id)
         assert isinstance(heard, NotReleased)
     else:
-        heard = await door.acquire("did:a")
+        heard = await authority.acquire("did:a")
         assert isinstance(heard, Granted)
         assert (heard.renewed, heard.lease.token) == (False, 2)
-    await door.tick()
+    await authority.tick()
     assert moves(database) == [("did:a", -50)]
     assert recorded(database, "expired") == 1
 
@@ -127,31 +129,31 @@ async def test_two_processes_and_their_callers_reclaim_once(
     postgres_database: PostgresDatabase, time_: Time
 ) -> None:
     """Both alarms, releases and renewals, all in the same moment."""
-    doors = [Door(postgres_database.engine(), process=name) for name in ("one", "two")]
+    authorities = [RunningAuthority(postgres_database.engine(), process=name) for name in ("one", "two")]
     for number in range(40):
-        await doors[0].acquire("did:a", f"lock:{number}")
+        await authorities[0].acquire("did:a", f"lock:{number}")
     time_.passes(30_000)
-    racing = [doors[number % 2].release("did:a", f"lock:{number}") for number in range(0, 40, 2)]
-    racing += [doors[number % 2].acquire("did:a", f"lock:{number}") for number in range(1, 40, 2)]
-    heard = await doors[0].together(*racing, doors[0].tick(), doors[1].tick())
+    racing = [authorities[number % 2].release("did:a", f"lock:{number}") for number in range(0, 40, 2)]
+    racing += [authorities[number % 2].acquire("did:a", f"lock:{number}") for number in range(1, 40, 2)]
+    heard = await authorities[0].together(*racing, authorities[0].tick(), authorities[1].tick())
     assert [type(one) for one in heard] == [NotReleased] * 20 + [Granted] * 20 + [type(None)] * 2
     assert not any(one.renewed for one in heard[20:40])
-    await until(lambda: sum(len(door.kinds("expired")) for door in doors) == 40)
+    await until(lambda: sum(len(authority.kinds("expired")) for authority in authorities) == 40)
     assert (len(moves(postgres_database)), recorded(postgres_database, "expired")) == (40, 40)
-    for door in doors:
-        door.stop()
+    for authority in authorities:
+        authority.stop()
 
 
 # --- restarts -------------------------------------------------------------------------------------
 
 
 async def test_a_restart_changes_nothing(database: Database, time_: Time, opening: Open) -> None:
-    door = opening(outage_after_ms=OUTAGE_MS)
-    held = await door.acquire("did:a")
-    await door.acquire("did:b")
-    await door.acquire("did:x", "lock:x")
-    await door.release("did:x", "lock:x")
-    door.stop()
+    authority = opening(outage_after_ms=OUTAGE_MS)
+    held = await authority.acquire("did:a")
+    await authority.acquire("did:b")
+    await authority.acquire("did:x", "lock:x")
+    await authority.release("did:x", "lock:x")
+    authority.stop()
     time_.passes(4_000)
     again = opening(outage_after_ms=OUTAGE_MS)
     refused = await again.acquire("did:b")
@@ -168,11 +170,11 @@ async def test_a_restart_changes_nothing(database: Database, time_: Time, openin
 async def test_what_ends_while_nobody_is_there_costs_nothing(
     database: Database, time_: Time, opening: Open
 ) -> None:
-    door = opening(outage_after_ms=OUTAGE_MS)
-    await door.acquire("did:a")
-    await door.acquire("did:b")
-    await door.acquire("did:late", "lock:late")
-    door.stop()
+    authority = opening(outage_after_ms=OUTAGE_MS)
+    await authority.acquire("did:a")
+    await authority.acquire("did:b")
+    await authority.acquire("did:late", "lock:late")
+    authority.stop()
     time_.passes(36_000)
     again = opening(outage_after_ms=OUTAGE_MS)
     await again.tick()
@@ -189,9 +191,9 @@ async def test_what_ends_while_nobody_is_there_costs_nothing(
 
 
 async def test_what_ends_after_it_is_paid_for(database: Database, time_: Time, opening: Open) -> None:
-    door = opening(outage_after_ms=OUTAGE_MS)
-    await door.acquire("did:a")
-    door.stop()
+    authority = opening(outage_after_ms=OUTAGE_MS)
+    await authority.acquire("did:a")
+    authority.stop()
     time_.passes(20_000)
     again = opening(outage_after_ms=OUTAGE_MS)
     await at_work(again, time_, 10_000)
@@ -200,10 +202,10 @@ async def test_what_ends_after_it_is_paid_for(database: Database, time_: Time, o
 
 
 async def test_a_short_absence_is_none(database: Database, time_: Time, opening: Open) -> None:
-    door = opening(outage_after_ms=OUTAGE_MS)
-    await door.acquire("did:a")
-    await at_work(door, time_, 26_000)
-    door.stop()
+    authority = opening(outage_after_ms=OUTAGE_MS)
+    await authority.acquire("did:a")
+    await at_work(authority, time_, 26_000)
+    authority.stop()
     time_.passes(5_000)
     again = opening(outage_after_ms=OUTAGE_MS)
     await again.tick()
@@ -213,27 +215,27 @@ async def test_a_short_absence_is_none(database: Database, time_: Time, opening:
 
 async def test_storage_that_was_gone_is_an_absence(database: Database, time_: Time) -> None:
     faulty = Faulty(database.engine())
-    door = Door(faulty, outage_after_ms=OUTAGE_MS)
-    await door.acquire("did:a")
+    authority = RunningAuthority(faulty, outage_after_ms=OUTAGE_MS)
+    await authority.acquire("did:a")
     faulty.failing = "begin"
     time_.passes(31_000)
-    await door.together(door.acquire("did:b"))
+    await authority.together(authority.acquire("did:b"))
     faulty.failing = ""
-    assert isinstance(await door.acquire("did:b"), Granted)
+    assert isinstance(await authority.acquire("did:b"), Granted)
     assert moves(database) == []
     assert database.rows("SELECT since, until FROM lease_outage") == [(START, START + 31_000)]
-    door.stop()
+    authority.stop()
 
 
 async def test_a_process_that_was_away_alone_is_no_absence(
     postgres_database: PostgresDatabase, time_: Time
 ) -> None:
-    one = Door(postgres_database.engine(), process="one", outage_after_ms=OUTAGE_MS)
-    two = Door(postgres_database.engine(), process="two", outage_after_ms=OUTAGE_MS)
+    one = RunningAuthority(postgres_database.engine(), process="one", outage_after_ms=OUTAGE_MS)
+    two = RunningAuthority(postgres_database.engine(), process="two", outage_after_ms=OUTAGE_MS)
     await one.acquire("did:a")
     one.stop()
     await at_work(two, time_, 36_000)
-    back = Door(postgres_database.engine(), process="three", outage_after_ms=OUTAGE_MS)
+    back = RunningAuthority(postgres_database.engine(), process="three", outage_after_ms=OUTAGE_MS)
     await back.tick()
     assert moves(postgres_database) == [("did:a", -50)]
     assert postgres_database.rows("SELECT * FROM lease_outage") == []

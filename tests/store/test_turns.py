@@ -20,7 +20,7 @@ from coordination.storage.engines.base import Engine, StorageFault
 from coordination.storage.store import Needs, Store
 from coordination.storage.transaction import Memory, Transaction
 from tests.scripts.language import plain
-from tests.store.doors import START, Faulty, PostgresDatabase
+from tests.store.authorities import START, Faulty, PostgresDatabase
 
 TURNS = int(os.environ.get("TURNS", "600"))
 SEED = int(os.environ.get("SEED", "1"))

@@ -1,7 +1,9 @@
 """An authority over a database of the test's own, and what is asked of it."""
 
 import asyncio
+import shutil
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -11,6 +13,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ProjectState
+from django.db.utils import ConnectionHandler
 from psycopg.conninfo import conninfo_to_dict
 
 from coordination.authority.replies import Answer, Ask
@@ -21,6 +26,9 @@ from coordination.storage.engines.base import Engine
 from coordination.storage.engines.postgres.engine import PostgresEngine
 from coordination.storage.engines.sqlite.engine import SqliteEngine
 from coordination.storage.store import Store
+from intramedial import databases
+from intramedial import settings_parsers as parsers
+from tests.services import Postgres
 
 DIGEST = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
 START = 1_700_000_000_000
@@ -69,6 +77,45 @@ class PostgresDatabase:
             return cursor.fetchall() if cursor.description else []
 
 
+def migrate(description: dict[str, Any]) -> None:
+    """Make the authority's tables as its migrations do, without a record of it."""
+    connection = ConnectionHandler({"default": description, "leases": description})["leases"]
+    loader = MigrationLoader(None)
+    state = ProjectState()
+    for app, name in loader.graph.leaf_nodes("coordination"):
+        for node in loader.graph.forwards_plan((app, name)):
+            with connection.schema_editor() as editor:
+                state = loader.get_migration(*node).apply(state, editor)
+    connection.close()
+
+
+def migrate_postgres(url: str) -> None:
+    """The same, by address."""
+    migrate(databases.postgres_database(parsers.postgres_url(url)))
+
+
+@contextmanager
+def private_postgres(durable: bool = False) -> Iterator[str]:
+    """For programs: the address of a database with the authority's tables, on a cluster that is removed."""
+    cluster = Postgres(durable)
+    try:
+        url = cluster.start().url(cluster.create_database())
+        migrate_postgres(url)
+        yield url
+    finally:
+        cluster.remove()
+
+
+@contextmanager
+def private_directory() -> Iterator[Path]:
+    """For programs: a directory that is removed."""
+    directory = Path(tempfile.mkdtemp(prefix="intramedial-"))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 class Time:
     """Milliseconds that pass when the test says so."""
 
@@ -85,7 +132,7 @@ class Time:
 _numbers = count(1)
 
 
-class Door:
+class RunningAuthority:
     """A running authority. What is published is in `events`: (workspace, event), in order."""
 
     def __init__(
@@ -98,14 +145,14 @@ class Door:
     ) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.store = Store(engine, rules or Rules(), process, outage_after_ms, remember=True)
-        self.authority = Authority(self.store, publish or self._publish, wanted=lambda workspace: True)
-        self.authority.start()
+        self.thread = Authority(self.store, publish or self._publish, wanted=lambda workspace: True)
+        self.thread.start()
 
     def _publish(self, workspace: str, events: list[dict[str, Any]]) -> None:
         self.events += [(workspace, event) for event in events]
 
     async def ask(self, command: Command, workspace: str = "ws_1", limit: int | None = None) -> Answer:
-        return await self.authority.ask(Ask(workspace, command, "workspace_key", DIGEST, limit))
+        return await self.thread.ask(Ask(workspace, command, "workspace_key", DIGEST, limit))
 
     async def acquire(
         self,
@@ -128,14 +175,14 @@ class Door:
 
     async def run_with(self, job: Callable[[Store], Any]) -> Any:
         """What a job on the authority's thread returns."""
-        return await asyncio.wrap_future(self.authority.run(job))
+        return await asyncio.wrap_future(self.thread.run(job))
 
     async def tick(self) -> None:
-        await self.authority.tick()
+        await self.thread.tick()
 
     def held(self) -> AbstractContextManager[None]:
         """See the function."""
-        return held(self.authority)
+        return held(self.thread)
 
     async def together(self, *asking: Any) -> list[Any]:
         """Outcomes, or what was raised, of what is asked at once and decided in one batch."""
@@ -157,7 +204,7 @@ class Door:
         return [event for _, event in self.events if event["event"] == kind]
 
     def stop(self) -> None:
-        self.authority.stop()
+        self.thread.stop()
 
 
 @contextmanager
