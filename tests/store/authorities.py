@@ -1,4 +1,4 @@
-"""An authority over a database of the test's own, and what is asked of it."""
+"""Databases with the authority's tables, and authorities over them that tests can command and disturb."""
 
 import asyncio
 import shutil
@@ -35,20 +35,20 @@ START = 1_700_000_000_000
 
 
 class Database(Protocol):
-    """Where the authority's tables are. `shared`: for several processes at once."""
+    """Where the authority's tables are. `shared`: whether several processes can use it at once."""
 
     shared: bool
 
     def engine(self, readonly: bool = False) -> Engine:
-        """Another connection."""
+        """A new connection."""
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """What a query of one's own finds, or changes: it is committed."""
+        """The rows that `query` returns; what it changes is committed."""
 
 
 @dataclass
 class SqliteDatabase:
-    """One file."""
+    """A database in a file."""
 
     path: Path
     shared = False
@@ -63,7 +63,7 @@ class SqliteDatabase:
 
 @dataclass
 class PostgresDatabase:
-    """One address."""
+    """A database at an address."""
 
     url: str
     shared = True
@@ -78,7 +78,7 @@ class PostgresDatabase:
 
 
 def migrate(description: dict[str, Any]) -> None:
-    """Make the authority's tables as its migrations do, without a record of it."""
+    """Make the authority's tables as its migrations do, without recording the migrations."""
     connection = ConnectionHandler({"default": description, "leases": description})["leases"]
     loader = MigrationLoader(None)
     state = ProjectState()
@@ -90,13 +90,13 @@ def migrate(description: dict[str, Any]) -> None:
 
 
 def migrate_postgres(url: str) -> None:
-    """The same, by address."""
+    """Make the authority's tables in the PostgreSQL database at an address."""
     migrate(databases.postgres_database(parsers.postgres_url(url)))
 
 
 @contextmanager
 def private_postgres(durable: bool = False) -> Iterator[str]:
-    """For programs: the address of a database with the authority's tables, on a cluster that is removed."""
+    """The address of a database with the authority's tables, on a cluster that is removed. For programs."""
     cluster = Postgres(durable)
     try:
         url = cluster.start().url(cluster.create_database())
@@ -108,7 +108,7 @@ def private_postgres(durable: bool = False) -> Iterator[str]:
 
 @contextmanager
 def private_directory() -> Iterator[Path]:
-    """For programs: a directory that is removed."""
+    """A directory that is removed. For programs."""
     directory = Path(tempfile.mkdtemp(prefix="intramedial-"))
     try:
         yield directory
@@ -117,7 +117,7 @@ def private_directory() -> Iterator[Path]:
 
 
 class Time:
-    """Milliseconds that pass when the test says so."""
+    """A clock in milliseconds that moves when the test says so."""
 
     def __init__(self) -> None:
         self.now = START
@@ -133,7 +133,7 @@ _numbers = count(1)
 
 
 class RunningAuthority:
-    """A running authority. What is published is in `events`: (workspace, event), in order."""
+    """A running authority. `events` has what it published: (workspace, event), in order."""
 
     def __init__(
         self,
@@ -163,36 +163,36 @@ class RunningAuthority:
         queue: bool = True,
         limit: int | None = None,
     ) -> Any:
-        """The outcome."""
+        """Acquire; returns the outcome."""
         command = Acquire(resource, mode, agent, f"lse_{next(_numbers)}", queue)
         return (await self.ask(command, workspace, limit)).outcome
 
     async def release(
         self, agent: str, resource: str = "lock:a", lease_id: str | None = None, workspace: str = "ws_1"
     ) -> Any:
-        """The outcome."""
+        """Release; returns the outcome."""
         return (await self.ask(Release(resource, agent, lease_id), workspace)).outcome
 
     async def run_with(self, job: Callable[[Store], Any]) -> Any:
-        """What a job on the authority's thread returns."""
+        """Run a job on the authority's thread; returns its result."""
         return await asyncio.wrap_future(self.thread.run(job))
 
     async def tick(self) -> None:
         await self.thread.tick()
 
     def held(self) -> AbstractContextManager[None]:
-        """See the function."""
+        """Keep the thread busy: see the function `held`."""
         return held(self.thread)
 
     async def together(self, *asking: Any) -> list[Any]:
-        """Outcomes, or what was raised, of what is asked at once and decided in one batch."""
+        """Ask all of `asking` at once and decide them in one batch; returns outcomes, or what was raised."""
         with self.held():
             tasks = [asyncio.ensure_future(one) for one in asking]
-            await asyncio.sleep(0)  # each has put its command into the inbox now
+            await asyncio.sleep(0)  # each has put its command into the queue now
         return await asyncio.gather(*tasks, return_exceptions=True)
 
     async def deserted(self, asking: Any) -> None:
-        """Ask, and go away before it is decided."""
+        """Ask, and cancel the caller before the command is decided."""
         with self.held():
             task = asyncio.ensure_future(asking)
             await asyncio.sleep(0)
@@ -209,7 +209,8 @@ class RunningAuthority:
 
 @contextmanager
 def held(authority: Authority) -> Iterator[None]:
-    """An authority's thread is kept busy within, so that all that is asked is decided in one batch."""
+    """Keep an authority's thread busy inside the context, so that everything asked in it is decided in one
+    batch."""
     begun, ended = threading.Event(), threading.Event()
     authority.run(lambda store: (begun.set(), ended.wait(10)))
     assert begun.wait(10)
@@ -221,9 +222,10 @@ def held(authority: Authority) -> Iterator[None]:
 
 @dataclass
 class Faulty:
-    """An engine whose storage fails at a stage as long as `failing` says so.
+    """An engine whose storage fails at the stage that `failing` names.
 
-    Stages: begin, load, members, write, commit (it was not made), answer (it was made, its answer is lost).
+    Stages: begin, load, members, write, commit (the commit was not made), answer (the commit was made, its
+    answer is lost).
     """
 
     engine: Engine
@@ -263,7 +265,7 @@ class Faulty:
 
 
 async def until(true: Callable[[], object], within_s: float = 10) -> None:
-    """Wait for what another thread does."""
+    """Wait until `true()` holds; another thread makes it so."""
     async with asyncio.timeout(within_s):
         while not true():
             await asyncio.sleep(0.002)

@@ -1,4 +1,4 @@
-"""Callers that go away, jobs that fail, and the end of the authority."""
+"""Callers that disconnect, jobs that fail, and the end of the authority."""
 
 import asyncio
 import threading
@@ -10,10 +10,10 @@ from coordination.authority.replies import Unavailable
 from coordination.core.messages import Granted, Held, Released
 from tests.store.authorities import Database, Faulty, RunningAuthority, Time, until
 
-# --- callers that go away -------------------------------------------------------------------------
+# --- callers that disconnect ----------------------------------------------------------------------
 
 
-async def test_a_lease_whose_caller_went_away_is_given_back(
+async def test_a_lease_whose_caller_disconnected_is_returned(
     authority: RunningAuthority, database: Database
 ) -> None:
     await authority.deserted(authority.acquire("did:a"))
@@ -22,15 +22,15 @@ async def test_a_lease_whose_caller_went_away_is_given_back(
     assert database.rows("SELECT * FROM lease_trust_move") == []
 
 
-async def test_a_caller_that_goes_away_as_it_is_answered_owes_nothing(
+async def test_a_caller_cancelled_as_it_is_answered_leaves_no_lease(
     authority: RunningAuthority, database: Database
 ) -> None:
-    """The answer is in the future, its task has not run yet, and is cancelled."""
+    """The answer is in the future, its task has not run yet, and the task is cancelled."""
     task = asyncio.ensure_future(authority.acquire("did:a"))
     await asyncio.sleep(0)
     while True:
         await asyncio.sleep(0)
-        waiting = task._fut_waiter  # type of asyncio's own: what the task waits for
+        waiting = task._fut_waiter  # asyncio's own name: what the task waits for
         if waiting is not None and waiting.done():
             break
     task.cancel()
@@ -40,8 +40,8 @@ async def test_a_caller_that_goes_away_as_it_is_answered_owes_nothing(
     assert database.rows("SELECT * FROM lease_trust_move") == []
 
 
-async def test_a_closed_loop_owes_nothing(authority: RunningAuthority) -> None:
-    """A caller in another thread whose loop ended with its question open."""
+async def test_a_caller_with_a_closed_loop_leaves_no_lease(authority: RunningAuthority) -> None:
+    """A caller in another thread whose loop ended before its answer."""
 
     def ask_and_leave() -> None:
         async def ask() -> None:
@@ -64,7 +64,7 @@ async def test_a_closed_loop_owes_nothing(authority: RunningAuthority) -> None:
     assert isinstance(await authority.acquire("did:b"), Granted)
 
 
-async def test_a_job_that_nobody_waits_for_any_more_stops_nothing(authority: RunningAuthority) -> None:
+async def test_a_job_without_a_waiter_stops_nothing(authority: RunningAuthority) -> None:
     """As the health check does when the storage is slow."""
     with authority.held(), pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
@@ -112,7 +112,7 @@ async def test_stop_answers_what_has_arrived_and_nothing_after(authority: Runnin
     authority.stop()
 
 
-async def test_stop_gives_back_what_the_last_callers_were_not_told(
+async def test_stop_returns_the_undelivered_leases_of_the_last_callers(
     authority: RunningAuthority, database: Database
 ) -> None:
     with authority.held():
@@ -138,13 +138,13 @@ async def test_stop_does_not_wait_for_a_storage_that_hangs(
     tasks = [asyncio.ensure_future(authority.acquire(f"did:{n}", f"lock:{n}")) for n in range(5)]
     await asyncio.to_thread(hanging.wait, 10)
     await asyncio.to_thread(authority.stop)
-    heard = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [type(one) for one in heard] == [Unavailable] * 5
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(one) for one in outcomes] == [Unavailable] * 5
     go_on.set()
     authority.thread._thread.join(10)
 
 
-async def test_no_more_wait_than_may(
+async def test_the_number_of_pending_commands_has_a_limit(
     database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coordination.authority.thread.PENDING_LIMIT", 8)
@@ -152,8 +152,8 @@ async def test_no_more_wait_than_may(
     authority = RunningAuthority(database.engine())
     busy = [authority.acquire(f"did:{n}", f"lock:{n}") for n in range(7)]
     quiet = [authority.acquire(f"did:{n}", f"lock:{n}", workspace="ws_2") for n in range(5)]
-    heard = await authority.together(*busy, *quiet)
-    assert [type(one) for one in heard[:7]] == [Granted] * 5 + [Unavailable] * 2
-    assert [type(one) for one in heard[7:]] == [Granted] * 3 + [Unavailable] * 2
+    outcomes = await authority.together(*busy, *quiet)
+    assert [type(one) for one in outcomes[:7]] == [Granted] * 5 + [Unavailable] * 2
+    assert [type(one) for one in outcomes[7:]] == [Granted] * 3 + [Unavailable] * 2
     assert isinstance(await authority.acquire("did:after", "lock:0"), Held)
     authority.stop()

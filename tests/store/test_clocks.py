@@ -19,14 +19,14 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def wall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
-    """The wall clock, set as the test says, while the steady one goes on by itself (here: not at all)."""
+    """The wall clock, as the test sets it. The monotonic clock does not move."""
     wall = Time()
     monkeypatch.setattr("coordination.storage.clock.time.time_ns", lambda: wall.now * 1_000_000)
     monkeypatch.setattr("coordination.storage.clock.steady_ms", lambda: 777)
     return wall
 
 
-def test_a_wall_clock_that_is_set_moves_no_time(wall: Time) -> None:
+def test_setting_the_wall_clock_does_not_move_time(wall: Time) -> None:
     steady = clock.SteadyClock(0)
     assert steady() == START
     for jump in (+HOUR_MS, -3 * HOUR_MS):
@@ -39,7 +39,7 @@ def test_time_begins_no_earlier_than_the_latest_on_record(wall: Time) -> None:
     assert clock.SteadyClock(START - 5)() == START
 
 
-async def test_a_wall_clock_set_back_while_stopped_takes_nothing_back(
+async def test_a_wall_clock_set_back_while_stopped_does_not_move_time_back(
     sqlite_database: SqliteDatabase, wall: Time, real_time: None
 ) -> None:
     engine = sqlite_database.engine()

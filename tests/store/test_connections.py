@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that are lost, at every moment of a transaction, or that fall silent."""
+"""Connections to PostgreSQL that break at every moment of a transaction, or fall silent."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from tests.services import Postgres
 from tests.store.authorities import PostgresDatabase, RunningAuthority
 from tests.store.proxy import HANG, LOSE_ANSWERS, LOSE_REQUESTS, PASS, Proxy
 
-STAGES = ["begin", "load", "commit"]  # writes go with the commit
+STAGES = ["begin", "load", "commit"]  # writes are sent with the commit
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def proxy(postgres_cluster: Postgres) -> Iterator[Proxy]:
 
 @pytest.fixture
 def engine(postgres_database: PostgresDatabase, proxy: Proxy) -> PostgresEngine:
-    """Connected by way of the proxy."""
+    """An engine that is connected through the proxy."""
     return PostgresEngine({**conninfo_to_dict(postgres_database.url), "port": proxy.port})
 
 
@@ -43,7 +43,7 @@ def authority(engine: PostgresEngine, proxy: Proxy, real_time: None) -> Iterator
 
 
 def breaks(monkeypatch: pytest.MonkeyPatch, engine: Any, proxy: Proxy, stage: str, mode: str) -> None:
-    """The next exchange of that stage, and it alone, is treated so by the proxy."""
+    """The proxy breaks the next exchange of that stage, and only that one."""
     real = getattr(engine, stage)
 
     def broken(*arguments: Any) -> Any:
@@ -68,15 +68,15 @@ async def test_a_connection_lost_within_a_transaction(
     mode: str,
 ) -> None:
     breaks(monkeypatch, engine, proxy, stage, mode)
-    [heard] = await authority.together(authority.acquire("did:a"))
-    assert isinstance(heard, Unavailable)
+    [outcome] = await authority.together(authority.acquire("did:a"))
+    assert isinstance(outcome, Unavailable)
     other = await authority.acquire("did:b")
     made = stage == "commit" and mode == LOSE_ANSWERS
     assert isinstance(other, Granted)
     assert other.lease.token == (2 if made else 1)
 
 
-async def test_a_commit_whose_answer_was_lost_is_known_by_asking_again(
+async def test_asking_again_shows_whether_a_lost_commit_was_made(
     authority: RunningAuthority, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     breaks(monkeypatch, engine, proxy, "commit", LOSE_ANSWERS)
@@ -87,7 +87,7 @@ async def test_a_commit_whose_answer_was_lost_is_known_by_asking_again(
 
 
 @pytest.mark.parametrize("stage", STAGES)
-async def test_a_silent_connection_becomes_an_error(
+async def test_a_silent_connection_is_an_error(
     authority: RunningAuthority,
     engine: PostgresEngine,
     proxy: Proxy,
@@ -97,28 +97,29 @@ async def test_a_silent_connection_becomes_an_error(
     monkeypatch.setattr("coordination.storage.engines.postgres.session.SILENT_S", 0.3)
     breaks(monkeypatch, engine, proxy, stage, HANG)
     began = monotonic()
-    [heard] = await authority.together(authority.acquire("did:a"))
-    assert isinstance(heard, Unavailable)
+    [outcome] = await authority.together(authority.acquire("did:a"))
+    assert isinstance(outcome, Unavailable)
     assert isinstance(await authority.acquire("did:b"), Granted)
     assert monotonic() - began < 5
 
 
-async def test_a_server_process_that_stands_still_becomes_an_error(
+async def test_a_frozen_server_process_is_an_error(
     authority: RunningAuthority, engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It keeps no time limit of its own, and its system goes on acknowledging what is sent."""
+    """The server process answers nothing by itself, while its operating system still acknowledges what is
+    sent."""
     monkeypatch.setattr("coordination.storage.engines.postgres.session.SILENT_S", 0.3)
     [[backend]] = await authority.run_with(lambda store: store.engine._all("SELECT pg_backend_pid()"))
     os.kill(backend, signal.SIGSTOP)
     try:
-        [heard] = await authority.together(authority.acquire("did:a"))
-        assert isinstance(heard, Unavailable)
+        [outcome] = await authority.together(authority.acquire("did:a"))
+        assert isinstance(outcome, Unavailable)
         assert isinstance(await authority.acquire("did:a"), Granted)
     finally:
         os.kill(backend, signal.SIGCONT)
 
 
-def test_a_server_that_falls_silent_while_a_session_is_opened_becomes_an_error(
+def test_a_server_that_falls_silent_while_a_session_opens_is_an_error(
     postgres_database: PostgresDatabase, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intramedial.postgresql.sessions.ANSWER_S", 0.3)
@@ -134,7 +135,7 @@ def test_a_server_that_falls_silent_while_a_session_is_opened_becomes_an_error(
 
 
 def test_no_statement_of_a_transaction_runs_on_another_connection(engine: PostgresEngine) -> None:
-    """It would run without the workspace's lock, each statement committed by itself."""
+    """It would run without the workspace's lock, and each statement would be committed by itself."""
     engine.begin(["ws_1"])
     engine._session().close()
     engine.write({"agent_insert": [(500, 0, 0, None, "ws_1", "did:a")]})

@@ -1,4 +1,4 @@
-"""Storage fails: every caller hears so, and no agent pays for a lease that it was not told of."""
+"""Storage fails: every caller gets an error, and no agent pays for a lease that it did not receive."""
 
 from typing import Any
 
@@ -17,34 +17,34 @@ STAGES = ["begin", "load", "write", "commit", "answer"]
 
 
 @pytest.mark.parametrize("stage", STAGES)
-async def test_every_caller_of_a_failed_batch_hears_that_there_is_no_lease(
+async def test_every_caller_of_a_failed_batch_gets_an_error(
     authority: RunningAuthority, faulty: Faulty, stage: str
 ) -> None:
     faulty.failing = stage
-    heard = await authority.together(*(authority.acquire(f"did:{n}", f"lock:{n}") for n in range(20)))
-    assert [type(one) for one in heard] == [Unavailable] * 20
+    outcomes = await authority.together(*(authority.acquire(f"did:{n}", f"lock:{n}") for n in range(20)))
+    assert [type(one) for one in outcomes] == [Unavailable] * 20
     assert authority.events == []
 
 
 @pytest.mark.parametrize("stage", STAGES)
-async def test_a_lease_nobody_was_told_of_is_given_back_before_anything_else(
+async def test_an_undelivered_lease_is_returned_before_anything_else(
     authority: RunningAuthority, faulty: Faulty, stage: str
 ) -> None:
     faulty.failing = stage
-    [heard] = await authority.together(authority.acquire("did:a"))
-    assert isinstance(heard, Unavailable)
+    [outcome] = await authority.together(authority.acquire("did:a"))
+    assert isinstance(outcome, Unavailable)
     faulty.failing = ""
     other = await authority.acquire("did:b")
     assert isinstance(other, Granted)
-    await authority.tick()  # what happened is told after the answer
-    # The token of the lease that was made is used up; one that was not made used none.
+    await authority.tick()  # events are published after the answer
+    # A lease that was made used up its token; a lease that was not made used none.
     assert other.lease.token == (2 if stage == "answer" else 1)
     assert [event["actorDid"] for event in authority.kinds("released")] == ["did:a"] * (stage == "answer")
     assert all("trust" not in event for event in authority.kinds("released"))
 
 
 @pytest.mark.parametrize("stage", STAGES)
-async def test_whoever_asks_again_has_the_lease_that_was_made(
+async def test_an_agent_that_asks_again_has_the_lease_that_was_made(
     authority: RunningAuthority, faulty: Faulty, database: Database, stage: str
 ) -> None:
     faulty.failing = stage
@@ -61,7 +61,7 @@ async def test_whoever_asks_again_has_the_lease_that_was_made(
     assert isinstance(await authority.release("did:a", lease_id=again.lease.lease_id), Released)
 
 
-async def test_a_renewal_nobody_was_told_of_either_is_given_back(
+async def test_a_lease_whose_grant_and_renewal_were_undelivered_is_returned(
     authority: RunningAuthority, faulty: Faulty
 ) -> None:
     faulty.failing = "answer"
@@ -73,7 +73,7 @@ async def test_a_renewal_nobody_was_told_of_either_is_given_back(
     assert [event["actorDid"] for event in authority.kinds("released")] == ["did:a"]
 
 
-async def test_a_renewal_whose_caller_went_away_is_given_back(
+async def test_a_lease_whose_renewal_was_not_delivered_either_is_returned(
     authority: RunningAuthority, faulty: Faulty
 ) -> None:
     faulty.failing = "answer"
@@ -84,18 +84,18 @@ async def test_a_renewal_whose_caller_went_away_is_given_back(
     assert isinstance(await authority.acquire("did:b"), Granted)
 
 
-async def test_a_renewal_told_keeps_the_lease(authority: RunningAuthority, faulty: Faulty) -> None:
-    """Its caller goes away, but the agent has heard of the lease before."""
+async def test_a_delivered_renewal_keeps_the_lease(authority: RunningAuthority, faulty: Faulty) -> None:
+    """Its caller disconnects, but the agent already knew the lease."""
     await authority.acquire("did:a")
     await authority.deserted(authority.acquire("did:a"))
     await authority.tick()
     assert isinstance(await authority.acquire("did:b"), Held)
 
 
-async def test_asking_for_more_than_the_untold_lease_is_asking_anew(
+async def test_asking_for_more_than_the_undelivered_lease_is_a_new_request(
     authority: RunningAuthority, faulty: Faulty
 ) -> None:
-    """Its shared lease would stay behind, unknown to the agent that waits to write."""
+    """Otherwise its shared lease would stay, unknown to the agent that waits to write."""
     reader = await authority.acquire("did:r", mode=Mode.SHARED)
     faulty.failing = "answer"
     await authority.together(authority.acquire("did:a", mode=Mode.SHARED))
@@ -111,7 +111,7 @@ async def test_asking_for_more_than_the_untold_lease_is_asking_anew(
 
 
 @pytest.mark.parametrize("stage", STAGES)
-async def test_nobody_pays_for_a_failure(
+async def test_a_failure_costs_no_agent_trust(
     authority: RunningAuthority, faulty: Faulty, database: Database, time_: Time, stage: str
 ) -> None:
     faulty.failing = stage
@@ -127,7 +127,7 @@ async def test_nobody_pays_for_a_failure(
 async def test_failures_that_repeat_leave_nothing_behind(
     authority: RunningAuthority, faulty: Faulty, database: Database
 ) -> None:
-    """A full disk: each batch fails at its commit, and none is there afterwards."""
+    """A full disk: each batch fails at its commit, and none of them leaves rows."""
     for stage in ("commit", "write", "answer"):
         faulty.failing = stage
         for number in range(3):
@@ -148,12 +148,12 @@ async def test_one_slow_failure_is_all_that_a_caller_waits_for(
     monkeypatch.setattr("coordination.authority.thread.SLOW_FAULT_MS", 0)
     monkeypatch.setattr("coordination.authority.thread.BATCH", 2)
     faulty.failing = "begin"
-    heard = await authority.together(*(authority.acquire(f"did:{n}", f"lock:{n}") for n in range(20)))
-    assert [type(one) for one in heard] == [Unavailable] * 20
-    assert faulty.seen.count("begin") <= 3  # the first at the start
+    outcomes = await authority.together(*(authority.acquire(f"did:{n}", f"lock:{n}") for n in range(20)))
+    assert [type(one) for one in outcomes] == [Unavailable] * 20
+    assert faulty.seen.count("begin") <= 3  # the first one was at the start
 
 
-async def test_a_failure_after_the_commit_is_not_told_to_its_callers(
+async def test_a_failure_after_the_commit_does_not_change_the_answers(
     sqlite_database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authority = RunningAuthority(sqlite_database.engine())
@@ -170,7 +170,7 @@ async def test_a_failure_after_the_commit_is_not_told_to_its_callers(
 
 
 async def test_a_full_disk(sqlite_database: SqliteDatabase, time_: Time) -> None:
-    """Real this time: SQLite may take no more pages, until it may again."""
+    """A real fault: SQLite may take no more pages, until it may again."""
     engine = sqlite_database.engine()
     authority = RunningAuthority(engine)
 
@@ -180,8 +180,8 @@ async def test_a_full_disk(sqlite_database: SqliteDatabase, time_: Time) -> None
 
     first = await authority.acquire("did:a")
     await authority.run_with(limit)
-    heard = await authority.together(*(authority.acquire(f"did:{n}", f"lock:{n}") for n in range(300)))
-    assert {type(one) for one in heard} == {Unavailable}
+    outcomes = await authority.together(*(authority.acquire(f"did:{n}", f"lock:{n}") for n in range(300)))
+    assert {type(one) for one in outcomes} == {Unavailable}
     assert isinstance(await authority.release("did:a", lease_id=first.lease.lease_id), Released)
     await authority.run_with(lambda store: limit(store, 1_000_000))
     assert (await authority.acquire("did:b")).lease.token == 2
@@ -191,16 +191,16 @@ async def test_a_full_disk(sqlite_database: SqliteDatabase, time_: Time) -> None
     assert sqlite_database.rows("SELECT count(*) FROM lease_lease") == [(2,)]
 
 
-# --- what is at fault fails alone -----------------------------------------------------------------
+# --- a faulty command fails alone ----------------------------------------------------------------
 
-SURROGATE = "did:\ud800"  # the edge refuses it; no database takes it
+SURROGATE = "did:\ud800"  # the API refuses it, and no database takes it
 
 
 async def test_a_command_that_cannot_be_decided_fails_alone(authority: RunningAuthority) -> None:
     agents = ["did:a", "did:b", SURROGATE, "did:c", "did:d", SURROGATE, "did:e"]
-    heard = await authority.together(*(authority.acquire(agent) for agent in agents))
-    assert [type(one) for one in heard] == [Granted, Held, Unavailable, Held, Held, Unavailable, Held]
-    assert [one.position for one in heard if isinstance(one, Held)] == [1, 2, 3, 4]
+    outcomes = await authority.together(*(authority.acquire(agent) for agent in agents))
+    assert [type(one) for one in outcomes] == [Granted, Held, Unavailable, Held, Held, Unavailable, Held]
+    assert [one.position for one in outcomes if isinstance(one, Held)] == [1, 2, 3, 4]
 
 
 async def test_a_command_whose_rows_are_refused_fails_alone(authority: RunningAuthority) -> None:
@@ -208,8 +208,8 @@ async def test_a_command_whose_rows_are_refused_fails_alone(authority: RunningAu
         lease_id = "lse_same" if number in (3, 9) else f"lse_of_{number}"
         return authority.ask(Acquire(f"lock:{number}", Mode.EXCLUSIVE, "did:a", lease_id), f"ws_{number % 4}")
 
-    heard = await authority.together(*(ask(number) for number in range(12)))
-    assert [n for n, one in enumerate(heard) if isinstance(one, Unavailable)] == [9]
+    outcomes = await authority.together(*(ask(number) for number in range(12)))
+    assert [n for n, one in enumerate(outcomes) if isinstance(one, Unavailable)] == [9]
 
 
 async def test_a_workspace_that_cannot_be_settled_holds_up_no_other(
@@ -227,10 +227,10 @@ async def test_a_workspace_that_cannot_be_settled_holds_up_no_other(
         )
     monkeypatch.setattr("coordination.storage.transaction.settle", settle)
     time_.passes(30_000)
-    heard = await authority.together(
+    outcomes = await authority.together(
         *(authority.acquire("did:b", workspace=workspace) for workspace in ("ws_1", "ws_bad", "ws_3"))
     )
-    assert [type(one) for one in heard] == [Granted, Unavailable, Granted]
+    assert [type(one) for one in outcomes] == [Granted, Unavailable, Granted]
     await authority.tick()
     assert {workspace for workspace, event in authority.events if event["event"] == "expired"} == {
         "ws_1",

@@ -1,4 +1,4 @@
-"""What is forgotten: never a token, never a resource in use, never what clock and absences rest on."""
+"""What is forgotten: never a token, a resource in use, or the rows that the clock and outages need."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ from tests.store.authorities import START, Database, PostgresDatabase, RunningAu
 DAY_MS = 86_400_000
 
 
-def kept(database: Database, authority: RunningAuthority, now: int, days: int = 30) -> int:
-    """Keep house through the running authority; how many resources were forgotten."""
+def forgotten_resources(database: Database, authority: RunningAuthority, now: int, days: int = 30) -> int:
+    """Do the housekeeping through the running authority; returns how many resources were forgotten."""
     read = database.engine(readonly=True)
     try:
         return keep_house(read, lambda job: authority.thread.run(job).result(timeout=10), now, days)
@@ -26,7 +26,7 @@ def kept(database: Database, authority: RunningAuthority, now: int, days: int = 
 
 
 async def use(authority: RunningAuthority, *names: str, workspace: str = "ws_1") -> list[int]:
-    """Acquire and release each; the tokens."""
+    """Acquire and release each; returns the tokens."""
     tokens = []
     for name in names:
         tokens.append((await authority.acquire("did:a", name, workspace=workspace)).lease.token)
@@ -40,21 +40,21 @@ async def test_tokens_of_a_forgotten_resource_go_on_above_the_floor(
     await use(authority, "lock:a", "lock:a", "lock:a", "lock:b")
     await use(authority, "lock:a", workspace="ws_2")
     time_.passes(31 * DAY_MS)
-    assert kept(database, authority, time_.now) == 3
+    assert forgotten_resources(database, authority, time_.now) == 3
     assert database.rows("SELECT * FROM lease_resource") == []
     assert sorted(database.rows("SELECT workspace, token_floor FROM lease_tenant")) == [
         ("ws_1", 3),
         ("ws_2", 1),
     ]
-    # What was known in memory is known no more, and what nobody has used yet begins there as well.
+    # Memory was cleared too, and a resource that is new begins there as well.
     assert await use(authority, "lock:a", "lock:b", "lock:new", "lock:a") == [4, 4, 4, 5]
     assert await use(authority, "lock:a", workspace="ws_2") == [2]
     time_.passes(31 * DAY_MS)
-    assert kept(database, authority, time_.now) == 4
+    assert forgotten_resources(database, authority, time_.now) == 4
     assert await use(authority, "lock:b") == [6]
 
 
-async def test_what_is_used_waited_for_or_was_used_of_late_stays(
+async def test_resources_that_are_in_use_or_were_used_lately_stay(
     authority: RunningAuthority, database: Database, time_: Time
 ) -> None:
     await use(authority, "lock:old")
@@ -63,15 +63,14 @@ async def test_what_is_used_waited_for_or_was_used_of_late_stays(
     time_.passes(11 * DAY_MS)
     await authority.acquire("did:a", "lock:held")
     await authority.acquire("did:b", "lock:held")
-    assert kept(database, authority, time_.now) == 1
-    assert kept(database, authority, time_.now + 29_000, days=0) == 1  # the young one too, never one in use
+    assert forgotten_resources(database, authority, time_.now) == 1
+    # the young one is forgotten too, but none that is in use
+    assert forgotten_resources(database, authority, time_.now + 29_000, days=0) == 1
     assert [name for (name,) in database.rows("SELECT name FROM lease_resource")] == ["lock:held"]
     assert isinstance(await authority.acquire("did:b", "lock:held"), Held)
 
 
-async def test_a_resource_used_since_it_was_looked_for_stays(
-    authority: RunningAuthority, time_: Time
-) -> None:
+async def test_a_resource_used_since_the_search_stays(authority: RunningAuthority, time_: Time) -> None:
     await use(authority, "lock:a")
     time_.passes(31 * DAY_MS)
     found = time_.now - 30 * DAY_MS
@@ -90,13 +89,13 @@ async def test_another_process_goes_on_above_the_floor(
     await use(one, "lock:a", "lock:a")
     await use(two, "lock:a")
     time_.passes(31 * DAY_MS)
-    assert kept(postgres_database, one, time_.now) == 1
+    assert forgotten_resources(postgres_database, one, time_.now) == 1
     assert await use(two, "lock:a") == [4]
     one.stop()
     two.stop()
 
 
-async def test_house_is_kept_in_small_steps(
+async def test_housekeeping_is_done_in_small_steps(
     authority: RunningAuthority, database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "AT_ONCE", 10)
@@ -115,7 +114,7 @@ async def test_house_is_kept_in_small_steps(
         return real(store, workspace, names, unused_since)
 
     monkeypatch.setattr(Store, "purge", purge)
-    assert kept(database, authority, time_.now) == 75
+    assert forgotten_resources(database, authority, time_.now) == 75
     assert (sum(steps), max(steps)) == (75, 10)
 
 
@@ -127,32 +126,32 @@ async def test_history_is_forgotten_after_a_quarter(
     database.rows(f"INSERT INTO lease_outage (since, until) VALUES ({START - 9}, {START - 8})")
     time_.passes(89 * DAY_MS)
     await use(authority, "lock:a")
-    kept(database, authority, time_.now)
+    forgotten_resources(database, authority, time_.now)
     assert database.rows("SELECT count(*) FROM lease_trust_move") == [(26,)]
     time_.passes(2 * DAY_MS)
-    kept(database, authority, time_.now)
+    forgotten_resources(database, authority, time_.now)
     assert database.rows("SELECT count(*) FROM lease_trust_move") == [(1,)]
     assert database.rows("SELECT * FROM lease_outage") == []
-    # What trust has become of it is not history.
+    # The agent's trust is not history.
     assert database.rows("SELECT score, releases FROM lease_agent") == [(630, 26)]
 
 
-async def test_pulses_of_processes_long_gone_are_forgotten_but_never_the_last(
+async def test_old_pulses_are_forgotten_but_never_the_last(
     authority: RunningAuthority, database: Database, time_: Time
 ) -> None:
     for number, at in enumerate((START - 4_000_000, START - 3_700_000, START - 5_000)):
         database.rows(f"INSERT INTO lease_pulse (process, at) VALUES ('gone-{number}', {at})")
     time_.passes(1_000)
     await use(authority, "lock:a")
-    kept(database, authority, time_.now)
+    forgotten_resources(database, authority, time_.now)
     assert sorted(database.rows("SELECT process FROM lease_pulse")) == [("alone",), ("gone-2",)]
     database.rows("DELETE FROM lease_pulse WHERE process = 'alone'")
     time_.passes(400 * DAY_MS)
-    kept(database, authority, time_.now)
+    forgotten_resources(database, authority, time_.now)
     assert ("gone-2",) in database.rows("SELECT process FROM lease_pulse")
 
 
-async def test_who_keeps_house_does_not_hide_that_nobody_serves(database: Database, time_: Time) -> None:
+async def test_housekeeping_does_not_hide_an_outage(database: Database, time_: Time) -> None:
     authority = RunningAuthority(database.engine(), outage_after_ms=5_000)
     await authority.acquire("did:a")
     authority.stop()
@@ -203,10 +202,11 @@ def test_the_command_is_refused_beside_an_embedded_server() -> None:
     assert process.purge_offline() >= 0
 
 
-async def test_a_workspace_that_is_no_more_is_forgotten(
+async def test_a_deleted_workspace_is_forgotten(
     authority: RunningAuthority, database: Database, time_: Time
 ) -> None:
-    """All of it, in small steps, once nothing is held or waited for there; the others stay as they are."""
+    """All its rows are deleted, in small steps, once nothing is held or waited for in it; others stay as they
+    are."""
     names = [f"lock:{number}" for number in range(700)]
     for workspace in ("ws_gone", "ws_here"):
         await authority.together(
@@ -218,14 +218,14 @@ async def test_a_workspace_that_is_no_more_is_forgotten(
     await authority.acquire("did:a", "lock:held", workspace="ws_gone")
     asked: list[list[str]] = []
 
-    def gone(workspaces: list[str]) -> set[str]:
+    def deleted(workspaces: list[str]) -> set[str]:
         asked.append(workspaces)
         return {"ws_gone"} & set(workspaces)
 
     def keep() -> None:
         read = database.engine(readonly=True)
         try:
-            keep_house(read, lambda job: authority.thread.run(job).result(timeout=10), time_.now, 30, gone)
+            keep_house(read, lambda job: authority.thread.run(job).result(timeout=10), time_.now, 30, deleted)
         finally:
             read.close()
 
@@ -246,20 +246,20 @@ async def test_a_workspace_that_is_no_more_is_forgotten(
     }
     await authority.acquire("did:a", "lock:1", workspace="ws_gone")
     freed = await authority.release("did:a", "lock:1", workspace="ws_gone")
-    assert str(freed.trust) == "50.5"  # nothing of it was kept in memory either
+    assert str(freed.trust) == "50.5"  # memory has nothing of it either
 
 
-async def test_tokens_of_a_forgotten_workspace_that_comes_back_go_on(
+async def test_tokens_go_on_when_a_forgotten_workspace_comes_back(
     authority: RunningAuthority, database: Database, time_: Time
 ) -> None:
-    """Accounts that were lost and put back later, or put back to before a workspace was deleted."""
+    """Accounts that were lost and restored later, or restored to before a workspace was deleted."""
     await use(authority, "lock:a", "lock:a", "lock:a", "lock:b", workspace="ws_lost")
     await use(authority, "lock:a", workspace="ws_other")
     read = database.engine(readonly=True)
     try:
         run = authority.thread.run
-        gone = {"ws_lost"}
-        keep_house(read, lambda job: run(job).result(timeout=10), time_.now, 30, gone.intersection)
+        deleted = {"ws_lost"}
+        keep_house(read, lambda job: run(job).result(timeout=10), time_.now, 30, deleted.intersection)
     finally:
         read.close()
     assert set(left(database, "ws_lost").values()) == {0}
@@ -270,7 +270,7 @@ async def test_tokens_of_a_forgotten_workspace_that_comes_back_go_on(
 
 
 def left(database: Database, workspace: str) -> dict[str, int]:
-    """How many rows there are of a workspace, by table."""
+    """How many rows each table has for a workspace."""
     tables = ("lease_resource", "lease_agent", "lease_trust_move", "lease_tenant")
     return {
         table: database.rows(f"SELECT count(*) FROM {table} WHERE workspace = '{workspace}'")[0][0]

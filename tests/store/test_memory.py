@@ -1,4 +1,4 @@
-"""What is remembered between transactions: no more than may be, and never amiss, whoever else writes."""
+"""What is remembered between transactions: within its limit, and right whatever other processes write."""
 
 import gc
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def authority(database: Database, time_: Time) -> Iterator[RunningAuthority]:
 
 @pytest.fixture
 def authorities(postgres_database: PostgresDatabase, time_: Time) -> Iterator[list[RunningAuthority]]:
-    """Of two processes."""
+    """Two authorities, as in two processes."""
     authorities = [
         RunningAuthority(postgres_database.engine(), process=f"process {number}") for number in range(2)
     ]
@@ -53,7 +53,7 @@ async def test_the_limit_holds_when_everything_was_forgotten(authority: RunningA
     assert isinstance(await authority.acquire("did:a", "lock:3", limit=3), Granted)
 
 
-async def test_what_is_remembered_is_counted_workspace_by_workspace(
+async def test_memory_is_counted_by_workspace(
     authority: RunningAuthority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coordination.storage.store.REMEMBERED", 1_000)
@@ -69,25 +69,25 @@ async def test_a_batch_that_fails_leaves_nothing_of_itself_in_memory(
     await authority.acquire("did:a")
     with monkeypatch.context() as planted:
         planted.setattr(authority.store.engine, "write", lambda changes: 1 / 0)
-        [heard] = await authority.together(authority.release("did:a"))
-        assert isinstance(heard, Exception)
+        [outcome] = await authority.together(authority.release("did:a"))
+        assert isinstance(outcome, Exception)
     assert isinstance(await authority.acquire("did:b"), Held)
 
 
-async def test_a_limit_is_that_of_the_command_not_of_its_batch(authority: RunningAuthority) -> None:
-    heard = await authority.together(
+async def test_the_limit_of_a_command_is_its_own_and_not_its_batchs(authority: RunningAuthority) -> None:
+    outcomes = await authority.together(
         authority.acquire("did:a", "lock:a", limit=2),
         authority.acquire("did:a", "lock:b", limit=2),
         authority.acquire("did:a", "lock:c", limit=2),
         authority.acquire("did:a", "lock:d", limit=None),
     )
-    assert [type(one) for one in heard] == [Granted, Granted, LimitReached, Granted]
+    assert [type(one) for one in outcomes] == [Granted, Granted, LimitReached, Granted]
 
 
 async def test_nothing_grows_with_commands_or_workspaces(
     database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond what may be remembered: objects alive after many more workspaces are no more."""
+    """Beyond the limit of memory, many more workspaces do not increase the number of live objects."""
     monkeypatch.setattr("coordination.storage.store.REMEMBERED", 300)
     authority = RunningAuthority(database.engine())
 
@@ -110,7 +110,7 @@ async def test_nothing_grows_with_commands_or_workspaces(
     authority.stop()
 
 
-async def test_what_another_process_changes_is_read_anew(authorities: list[RunningAuthority]) -> None:
+async def test_what_another_process_changed_is_read_again(authorities: list[RunningAuthority]) -> None:
     first, second = authorities
     one = await first.acquire("did:a")
     assert isinstance(await second.acquire("did:b"), Held)
@@ -129,8 +129,8 @@ async def test_what_another_process_changes_is_read_anew(authorities: list[Runni
 async def test_what_another_process_forgets_is_not_remembered(
     authorities: list[RunningAuthority], time_: Time
 ) -> None:
-    """A resource that was purged begins above its workspace's floor; of a workspace that is gone only a
-    floor of its tokens is known."""
+    """A resource that was purged begins above its workspace's floor. Of a deleted workspace, only a floor of
+    tokens is known."""
     first, second = authorities
     for _ in range(3):
         await first.acquire("did:a")
@@ -145,10 +145,10 @@ async def test_what_another_process_forgets_is_not_remembered(
     assert str((await first.release("did:a")).trust) == "50.5"
 
 
-async def test_what_was_only_looked_at_is_forgotten_with_its_workspace(
+async def test_what_was_only_read_is_forgotten_with_its_workspace(
     authorities: list[RunningAuthority],
 ) -> None:
-    """A refusal leaves no stamp, nor does a workspace that is gone: that they are alike says nothing."""
+    """A refusal leaves no stamp, and neither does a deleted workspace: equal missing stamps prove nothing."""
     first, second = authorities
     for _ in range(3):
         await second.acquire("did:a")
@@ -160,7 +160,7 @@ async def test_what_was_only_looked_at_is_forgotten_with_its_workspace(
     assert str((await first.release("did:a")).trust) == "50.5"
 
 
-async def test_what_has_run_out_is_seen_whoever_granted_it(
+async def test_expired_leases_of_other_processes_are_reclaimed(
     authorities: list[RunningAuthority], time_: Time
 ) -> None:
     first, second = authorities
@@ -168,7 +168,7 @@ async def test_what_has_run_out_is_seen_whoever_granted_it(
     await second.acquire("did:b", "lock:y")
     await first.acquire("did:c", "lock:z")
     time_.passes(30_000)
-    # One that first does not remember ran out: it is reclaimed with what first was asked.
+    # A lease that `first` does not remember expired: it is reclaimed with the first request.
     assert isinstance(await first.acquire("did:c", "lock:y"), Granted)
     assert isinstance(await second.acquire("did:b", "lock:x"), Granted)
     assert str((await second.release("did:b", "lock:x")).trust) == "45.5"

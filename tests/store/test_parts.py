@@ -1,4 +1,5 @@
-"""What runs out at once is reclaimed in parts, so that whoever asks meanwhile waits for one part at most."""
+"""Leases that expire at once are reclaimed in parts, so that a request meanwhile waits for one part at
+most."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +20,7 @@ def authority(database: Database, time_: Time) -> Iterator[RunningAuthority]:
     authority.stop()
 
 
-async def test_each_workspaces_in_the_order_in_which_they_ran_out(
+async def test_leases_of_a_workspace_are_reclaimed_in_the_order_of_expiry(
     authority: RunningAuthority, time_: Time, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = 2 * RESOURCES_AT_ONCE + 50
@@ -54,8 +55,10 @@ async def test_each_workspaces_in_the_order_in_which_they_ran_out(
     assert database.rows("SELECT count(*) FROM lease_trust_move") == [(many,)]
 
 
-async def test_an_alarm_that_is_fast_ends_nothing_early(authority: RunningAuthority, time_: Time) -> None:
-    """It asks by its own clock, and the transaction's decides."""
+async def test_an_expiry_clock_that_is_fast_ends_nothing_early(
+    authority: RunningAuthority, time_: Time
+) -> None:
+    """Expiry uses its own clock, and the transaction's clock decides."""
     granted = await authority.acquire("did:a")
     assert granted.lease.expires_at == START + 30_000
     for ms, ends in ((29_999, False), (30_000, True)):
@@ -65,10 +68,10 @@ async def test_an_alarm_that_is_fast_ends_nothing_early(authority: RunningAuthor
         assert ("ws_1" in early.events) is ends
 
 
-async def test_who_asks_finds_everything_in_their_workspace_settled(
+async def test_a_request_finds_everything_in_its_workspace_settled(
     authority: RunningAuthority, time_: Time
 ) -> None:
-    """However much of it the alarm has not come to yet."""
+    """However many expired leases are left to reclaim."""
     many = 2 * RESOURCES_AT_ONCE
     await authority.together(*(authority.acquire("did:a", f"lock:{number}") for number in range(many)))
     time_.passes(30_000)

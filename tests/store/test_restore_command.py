@@ -25,25 +25,25 @@ def test_the_command_puts_a_backup_in_place_and_raises_tokens(server: ServerProc
     for wrong, words in ((tmp_path / "none", "is not a file"), (server.data_dir / "bootstrap.json", "sound")):
         with pytest.raises(AssertionError, match=words):
             manage("restore", str(wrong), env=server.env)
-    said = server.manage("restore", str(backup))
+    answer = server.manage("restore", str(backup))
     assert server.manage("status")["running"] is False
-    assert said["restored"] is True
-    assert said["tokensAbove"] >= given
-    aside = [Path(name) for name in said["setAside"]]
+    assert answer["restored"] is True
+    assert answer["tokensAbove"] >= given
+    aside = [Path(name) for name in answer["setAside"]]
     assert {path.name.split(".before")[0] for path in aside} >= {"leases.sqlite3", "leases.sqlite3-wal"}
     assert tokens(server.data_dir) == {"lock:r": 3}
-    assert server.manage("status")["restored"]["tokensAbove"] == said["tokensAbove"]
-    assert grant(server.start()) == said["tokensAbove"] + 1
-    assert ready(server)[1]["restored"]["at"] == said["at"]
+    assert server.manage("status")["restored"]["tokensAbove"] == answer["tokensAbove"]
+    assert grant(server.start()) == answer["tokensAbove"] + 1
+    assert ready(server)[1]["restored"]["at"] == answer["at"]
 
 
-def test_the_command_takes_what_is_in_place(server: ServerProcess) -> None:
-    """What cannot be recognised, as a disk that was put back with all that is on it, is told by hand."""
+def test_the_command_accepts_the_data_in_place(server: ServerProcess) -> None:
+    """What cannot be recognised, such as a whole disk that was put back, is reported by hand."""
     server.terminate()
     for _ in range(2):
-        said = json.loads(manage("restore", "--json", env=server.env))
-        assert said["setAside"] == []
-    assert grant(server.start()) == said["tokensAbove"] + 1
+        answer = json.loads(manage("restore", "--json", env=server.env))
+        assert answer["setAside"] == []
+    assert grant(server.start()) == answer["tokensAbove"] + 1
     server.terminate()
     with pytest.raises(AssertionError, match="has leases in it"):
         manage("restore", "--new", env=server.env)

@@ -1,4 +1,4 @@
-"""What a newer version set up is put in place, repaired or purged by no older one."""
+"""An older version does not restore, repair or purge what a newer version has set up."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ def data_dir(bootstrapped: Path, tmp_path: Path) -> Path:
 
 
 def newer(database: Path) -> Path:
-    """The same database, with a migration that this version does not have."""
+    """The same database with a migration that this version does not have."""
     with closing(sqlite3.connect(database)) as db, db:
         db.execute(
             "INSERT INTO django_migrations (app, name, applied)"
@@ -30,7 +30,8 @@ def newer(database: Path) -> Path:
 
 
 def refused(data_dir: Path, *command: str) -> bool:
-    """Whether the command refuses with words about the migration; `purge` does the rest, and says so."""
+    """Whether the command refuses and names the migration; `purge` does the rest of its work and reports
+    it."""
     env = {**os.environ, "DATABASE_URL": "", "INTRAMEDIAL_DATA_DIR": str(data_dir)}
     done = subprocess.run(
         [sys.executable, "manage.py", *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
@@ -50,7 +51,7 @@ def test_a_backup_of_a_newer_version_is_not_put_in_place(data_dir: Path, tmp_pat
 
 
 @pytest.mark.parametrize("command", ["restore", "purge"])
-def test_what_is_in_place_of_a_newer_version_is_not_written(data_dir: Path, command: str) -> None:
+def test_data_of_a_newer_version_is_not_written(data_dir: Path, command: str) -> None:
     newer(data_dir / "leases.sqlite3")
     assert refused(data_dir, command)
     with closing(sqlite3.connect(data_dir / "leases.sqlite3")) as db:

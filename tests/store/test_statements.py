@@ -12,7 +12,7 @@ from coordination.storage.engines.postgres.engine import PostgresEngine
 from tests.store.authorities import PostgresDatabase, RunningAuthority, Time
 
 MANY = 256
-# BEGIN, locks, clock and pulses, absences, stamps; resources, agents, tenants; leases, waits, refusals; the
+# BEGIN, locks, clock and pulses, outages, stamps; resources, agents, tenants; leases, waits, refusals; the
 # reach of the agents and what is there; at most one for each of the named writes; pulse and COMMIT.
 AT_MOST = 5 + 3 + 3 + 2 + 3 + 16 + 2
 
@@ -29,7 +29,7 @@ async def test_statements_do_not_grow_with_the_batch(
     authority: RunningAuthority, time_: Time, kind: str
 ) -> None:
     took = {}
-    most = MANY if kind != "expire" else RESOURCES_BESIDE - 1  # the alarm comes part by part
+    most = MANY if kind != "expire" else RESOURCES_BESIDE - 1  # expiry comes part by part
     for many in (1, most):
         asking = await prepared(authority, time_, kind, many)
         took[many] = await count(authority, kind == "expire", *asking)
@@ -37,8 +37,8 @@ async def test_statements_do_not_grow_with_the_batch(
     assert took[most] <= (AT_MOST if kind == "mixed" else took[1] + 3)
 
 
-async def test_what_is_remembered_is_not_read_again(authority: RunningAuthority) -> None:
-    """A resource that was used before: BEGIN, locks, clock, absences, stamps; what is written; COMMIT."""
+async def test_remembered_worlds_are_not_read_again(authority: RunningAuthority) -> None:
+    """A resource that was used before: BEGIN, locks, clock, outages, stamps; what is written; COMMIT."""
     written = {
         "acquire": ("resource", "lease", "workspace", "outbox"),
         "release": ("resource", "lease", "agent", "trust", "workspace", "outbox"),
@@ -61,10 +61,10 @@ async def count(authority: RunningAuthority, late: bool, *asking: Any) -> int:
     real = engine.begin
     engine.begin = begin
     before = engine.statements
-    heard = await authority.together(*asking)
+    outcomes = await authority.together(*asking)
     engine.begin = real
-    assert not [one for one in heard if isinstance(one, Exception)]
-    assert begun[0] == (2 if late else 1)  # the alarm is first, where something has run out
+    assert not [one for one in outcomes if isinstance(one, Exception)]
+    assert begun[0] == (2 if late else 1)  # expiry comes first where something is due
     return engine.statements - before
 
 
@@ -90,7 +90,7 @@ async def prepared(authority: RunningAuthority, time_: Time, kind: str, many: in
 
 
 async def late(asking: Any, time_: Time) -> Any:
-    """Asked when all leases have run out, and nobody has noticed."""
+    """Ask when all leases have expired and none has been reclaimed."""
     time_.passes(30_000)
     return await asking
 

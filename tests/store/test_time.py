@@ -1,4 +1,4 @@
-"""What time does to leases: the alarm, restarts, absences of the authority itself."""
+"""What time does to leases: expiry, restarts, outages of the authority itself."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ Open = Callable[..., RunningAuthority]
 
 @pytest.fixture
 def opening(database: Database) -> Iterator[Open]:
-    """`opening(**options)`: an authority, each a process of its own; all are stopped at the end."""
+    """`opening(**options)`: an authority, each as its own process; all are stopped at the end."""
     authorities: list[RunningAuthority] = []
     numbers = count(1)
 
@@ -35,7 +35,7 @@ def opening(database: Database) -> Iterator[Open]:
 
 
 async def at_work(authority: RunningAuthority, time_: Time, ms: int) -> None:
-    """Time passes, and the authority is there: it does something every second."""
+    """Time passes while the authority is there: it does something every second."""
     for _ in range(ms // 1_000):
         time_.passes(1_000)
         await authority.release("did:z", "lock:z")
@@ -46,16 +46,18 @@ def moves(database: Database) -> list[Any]:
 
 
 def recorded(database: Database, outcome: str) -> int:
-    """How many receipts of that outcome are in the outbox."""
+    """How many receipts with that outcome are in the outbox."""
     claims = (bytes(row[0]) for row in database.rows("SELECT claims FROM lease_outbox"))
-    return sum(f'"outcome":"{outcome}"'.encode() in said for said in claims)
+    return sum(f'"outcome":"{outcome}"'.encode() in claim for claim in claims)
 
 
-# --- the alarm ------------------------------------------------------------------------------------
+# --- expiry ---------------------------------------------------------------------------------------
 
 
-async def test_the_alarm_reclaims_in_time(database: Database, real_time: None, opening: Open) -> None:
-    """Within 250 ms of `expiresAt`, by the authority's own clock, whenever the machine has time for it."""
+async def test_expired_leases_are_reclaimed_in_time(
+    database: Database, real_time: None, opening: Open
+) -> None:
+    """Within 250 ms of `expiresAt` by the authority's clock, whenever the machine has time for it."""
     if not database.shared:
         clock.install(clock.SteadyClock(0))
     at: dict[str, float] = {}
@@ -79,7 +81,7 @@ async def test_the_alarm_reclaims_in_time(database: Database, real_time: None, o
     raise AssertionError(f"never in time: {late} s late")
 
 
-async def test_the_alarm_begins_the_next_offer(database: Database, time_: Time, opening: Open) -> None:
+async def test_an_expiry_begins_the_next_offer(database: Database, time_: Time, opening: Open) -> None:
     authority = opening()
     await authority.acquire("did:a")
     await authority.acquire("did:b")
@@ -89,7 +91,7 @@ async def test_the_alarm_begins_the_next_offer(database: Database, time_: Time, 
     assert [event["actorDid"] for event in authority.kinds("offered")] == ["did:b"]
     time_.passes(2_000)
     await authority.tick()
-    # did:c has been silent since before the offer began: a dead queue holds up nobody.
+    # did:c has been silent since before the offer began: a queue of dead agents delays no other agent.
     assert [event["actorDid"] for event in authority.kinds("lapsed")] == ["did:b", "did:c"]
     assert isinstance(await authority.acquire("did:d"), Granted)
 
@@ -109,17 +111,19 @@ async def test_many_that_end_at_once_are_all_reclaimed_once(
 
 
 @pytest.mark.parametrize("late", ["release", "renewal"])
-async def test_too_late_is_too_late(database: Database, time_: Time, opening: Open, late: str) -> None:
+async def test_an_expired_lease_is_neither_renewed_nor_released(
+    database: Database, time_: Time, opening: Open, late: str
+) -> None:
     authority = opening()
     first = await authority.acquire("did:a")
     time_.passes(30_000)
     if late == "release":
-        heard = await authority.release("did:a", lease_id=first.lease.lease_id)
-        assert isinstance(heard, NotReleased)
+        outcome = await authority.release("did:a", lease_id=first.lease.lease_id)
+        assert isinstance(outcome, NotReleased)
     else:
-        heard = await authority.acquire("did:a")
-        assert isinstance(heard, Granted)
-        assert (heard.renewed, heard.lease.token) == (False, 2)
+        outcome = await authority.acquire("did:a")
+        assert isinstance(outcome, Granted)
+        assert (outcome.renewed, outcome.lease.token) == (False, 2)
     await authority.tick()
     assert moves(database) == [("did:a", -50)]
     assert recorded(database, "expired") == 1
@@ -128,16 +132,16 @@ async def test_too_late_is_too_late(database: Database, time_: Time, opening: Op
 async def test_two_processes_and_their_callers_reclaim_once(
     postgres_database: PostgresDatabase, time_: Time
 ) -> None:
-    """Both alarms, releases and renewals, all in the same moment."""
+    """Expiry in both processes, releases and renewals, all at the same moment."""
     authorities = [RunningAuthority(postgres_database.engine(), process=name) for name in ("one", "two")]
     for number in range(40):
         await authorities[0].acquire("did:a", f"lock:{number}")
     time_.passes(30_000)
     racing = [authorities[number % 2].release("did:a", f"lock:{number}") for number in range(0, 40, 2)]
     racing += [authorities[number % 2].acquire("did:a", f"lock:{number}") for number in range(1, 40, 2)]
-    heard = await authorities[0].together(*racing, authorities[0].tick(), authorities[1].tick())
-    assert [type(one) for one in heard] == [NotReleased] * 20 + [Granted] * 20 + [type(None)] * 2
-    assert not any(one.renewed for one in heard[20:40])
+    outcomes = await authorities[0].together(*racing, authorities[0].tick(), authorities[1].tick())
+    assert [type(one) for one in outcomes] == [NotReleased] * 20 + [Granted] * 20 + [type(None)] * 2
+    assert not any(one.renewed for one in outcomes[20:40])
     await until(lambda: sum(len(authority.kinds("expired")) for authority in authorities) == 40)
     assert (len(moves(postgres_database)), recorded(postgres_database, "expired")) == (40, 40)
     for authority in authorities:
@@ -164,12 +168,10 @@ async def test_a_restart_changes_nothing(database: Database, time_: Time, openin
     assert database.rows("SELECT * FROM lease_outage") == []
 
 
-# --- our own absence ------------------------------------------------------------------------------
+# --- outages --------------------------------------------------------------------------------------
 
 
-async def test_what_ends_while_nobody_is_there_costs_nothing(
-    database: Database, time_: Time, opening: Open
-) -> None:
+async def test_expiries_in_an_outage_cost_no_trust(database: Database, time_: Time, opening: Open) -> None:
     authority = opening(outage_after_ms=OUTAGE_MS)
     await authority.acquire("did:a")
     await authority.acquire("did:b")
@@ -183,14 +185,14 @@ async def test_what_ends_while_nobody_is_there_costs_nothing(
     assert all(event["outage"] and "trust" not in event for event in expired)
     assert moves(database) == []
     claims = [bytes(row[0]) for row in database.rows("SELECT claims FROM lease_outbox")]
-    assert sum(b'"outage":true' in said for said in claims) == 2
+    assert sum(b'"outage":true' in claim for claim in claims) == 2
     assert database.rows("SELECT since, until FROM lease_outage") == [(START, START + 36_000)]
-    # The wait would have run out at 35 s: it is there, and its offer begins now.
+    # The wait would have expired at 35 s: it is there, and its offer begins now.
     assert isinstance(await again.acquire("did:c"), Held)
     assert isinstance(await again.acquire("did:b"), Granted)
 
 
-async def test_what_ends_after_it_is_paid_for(database: Database, time_: Time, opening: Open) -> None:
+async def test_expiries_after_an_outage_cost_trust(database: Database, time_: Time, opening: Open) -> None:
     authority = opening(outage_after_ms=OUTAGE_MS)
     await authority.acquire("did:a")
     authority.stop()
@@ -201,7 +203,7 @@ async def test_what_ends_after_it_is_paid_for(database: Database, time_: Time, o
     assert moves(database) == [("did:a", -50)]
 
 
-async def test_a_short_absence_is_none(database: Database, time_: Time, opening: Open) -> None:
+async def test_a_short_absence_is_no_outage(database: Database, time_: Time, opening: Open) -> None:
     authority = opening(outage_after_ms=OUTAGE_MS)
     await authority.acquire("did:a")
     await at_work(authority, time_, 26_000)
@@ -213,7 +215,7 @@ async def test_a_short_absence_is_none(database: Database, time_: Time, opening:
     assert database.rows("SELECT * FROM lease_outage") == []
 
 
-async def test_storage_that_was_gone_is_an_absence(database: Database, time_: Time) -> None:
+async def test_a_time_without_storage_is_an_outage(database: Database, time_: Time) -> None:
     faulty = Faulty(database.engine())
     authority = RunningAuthority(faulty, outage_after_ms=OUTAGE_MS)
     await authority.acquire("did:a")
@@ -227,7 +229,7 @@ async def test_storage_that_was_gone_is_an_absence(database: Database, time_: Ti
     authority.stop()
 
 
-async def test_a_process_that_was_away_alone_is_no_absence(
+async def test_a_pause_of_one_of_several_processes_is_no_outage(
     postgres_database: PostgresDatabase, time_: Time
 ) -> None:
     one = RunningAuthority(postgres_database.engine(), process="one", outage_after_ms=OUTAGE_MS)
@@ -243,8 +245,8 @@ async def test_a_process_that_was_away_alone_is_no_absence(
     back.stop()
 
 
-def test_an_absence_of_all_is_recorded_once(postgres_database: PostgresDatabase) -> None:
-    """Eight processes come back in the same moment, twice; a ninth comes later and learns of it."""
+def test_an_outage_of_all_processes_is_recorded_once(postgres_database: PostgresDatabase) -> None:
+    """Eight processes come back at the same moment, twice; a ninth comes later and learns of the outage."""
     now = START
     engines = [postgres_database.engine() for _ in range(9)]
     stores = [Store(engine, Rules(), f"p{n}") for n, engine in enumerate(engines)]

@@ -1,4 +1,4 @@
-"""How many pages a batch writes on SQLite: each is copied, summed, written, and written again later."""
+"""How many pages a batch writes on SQLite: each page is copied, summed, written, and written again later."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from coordination.storage.store import Store
 from tests.store.authorities import RunningAuthority, SqliteDatabase, Time
 
 MANY = 16
-AGENTS = 480  # of which the others make the indexes wide
+AGENTS = 480  # the others make the indexes wide
 AT_MOST = {"acquire": 26, "release": 42}  # 20 to 23 and 30 to 39, since receipts name their resource
 
 
@@ -19,8 +19,8 @@ def authority(sqlite_database: SqliteDatabase, time_: Time) -> Iterator[RunningA
     authority.stop()
 
 
-async def test_pages_do_not_follow_from_who_asks(authority: RunningAuthority) -> None:
-    """Agents and resources met at random in large tables are a page each, and their histories none."""
+async def test_pages_do_not_depend_on_the_agents_history(authority: RunningAuthority) -> None:
+    """Agents and resources met at random in large tables cost a page each, and their histories none."""
     for _ in range(3):
         for verb in (authority.acquire, authority.release):
             await authority.together(
@@ -36,7 +36,7 @@ async def test_pages_do_not_follow_from_who_asks(authority: RunningAuthority) ->
             assert 0 < written <= AT_MOST[name]
 
 
-def frames(store: Store, way: str) -> int:
-    """Pages in the write-ahead log, before which it is emptied if `way` says so."""
-    (_, log, _) = store.engine._db.execute(f"PRAGMA wal_checkpoint({way})").fetchone()
+def frames(store: Store, mode: str) -> int:
+    """Pages in the write-ahead log. If `mode` is given, the log is emptied first."""
+    (_, log, _) = store.engine._db.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
     return int(log)
