@@ -1,4 +1,4 @@
-"""Mistakes that clients of REST make often: the answer says what to change."""
+"""Mistakes that REST clients often make: the answer says what to change."""
 
 import http.client
 import json

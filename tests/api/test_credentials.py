@@ -1,4 +1,5 @@
-"""Who may ask what: no key, unknown, revoked, expired, bound to an agent, read-only, another workspace's."""
+"""Who may do what: without a key, with an unknown, revoked, expired, bound or read-only one, or another
+workspace's."""
 
 import asyncio
 import time
@@ -31,7 +32,7 @@ COORDINATION = OPERATIONS[:5]
 
 @pytest.fixture
 async def calls_with(db, workspace):
-    """`await calls_with(**options)`: a caller with a key of `workspace` made that way."""
+    """`await calls_with(**options)`: a caller with a key of `workspace` that was made with these options."""
     callers = []
 
     async def make(**options):
@@ -45,7 +46,7 @@ async def calls_with(db, workspace):
 
 
 @pytest.mark.parametrize(("method", "path", "body", "params"), OPERATIONS)
-async def test_without_credentials_nothing(stranger, method, path, body, params):
+async def test_without_credentials_every_operation_is_refused(anonymous, method, path, body, params):
     for headers in (
         {},
         {"authorization": ""},
@@ -61,24 +62,24 @@ async def test_without_credentials_nothing(stranger, method, path, body, params)
         {"cookie": "sessionid=1"},
     ):
         encoded = {name: value.encode("utf-8") for name, value in headers.items()}
-        answer = await stranger.call(method, path, body, params=params, **encoded)
+        answer = await anonymous.call(method, path, body, params=params, **encoded)
         assert reason(answer) == (401, "unauthenticated")
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert "imk_" not in answer.text.replace("imk_…", "")
 
 
-async def test_a_key_in_the_query_is_no_key(stranger, api_key):
-    answer = await stranger.call("GET", WAIT, params={"access_token": api_key, "key": api_key})
+async def test_a_key_in_the_query_is_no_key(anonymous, api_key):
+    answer = await anonymous.call("GET", WAIT, params={"access_token": api_key, "key": api_key})
     assert reason(answer) == (401, "unauthenticated")
 
 
-async def test_the_scheme_is_read_without_case(caller, api_key):
+async def test_the_case_of_the_scheme_does_not_matter(caller, api_key):
     caller.key = None
     assert (await caller.call("GET", WAIT, authorization=f"bearer {api_key}")).status_code == 200
 
 
 async def test_a_revoked_key_stops_within_a_second(caller, db):
-    """Whatever is asked a second after the revocation is refused; most of it earlier."""
+    """A call a second after the revocation is refused; most calls are refused earlier."""
     assert (await caller.lease("lock:a", A)).status_code == 200
     await db(provision.revoke_api_key, caller.key[: keys.PREFIX_LENGTH])
     revoked = time.monotonic()
@@ -91,7 +92,7 @@ async def test_a_revoked_key_stops_within_a_second(caller, db):
     assert reason(answer) == (401, "unauthenticated")
 
 
-async def test_an_expired_key(calls_with, db):
+async def test_an_expired_key_is_refused(calls_with, db):
     caller = await calls_with(expires_at=timezone.now() + timedelta(hours=1))
     assert (await caller.call("GET", WAIT)).status_code == 200
     caller = await calls_with(expires_at=timezone.now() - timedelta(seconds=1))
@@ -111,7 +112,7 @@ async def test_a_key_of_one_agent_can_only_name_that_agent(caller, calls_with):
         assert A in answer.json()["detail"]
     assert (await caller.wait()).json() | {"serverTime": ""} == before
     assert (await own.lease("lock:a", A)).status_code == 200
-    # It may look at all of its workspace.
+    # It may read all of its workspace.
     assert len((await own.wait()).json()["holders"]) == 2
     assert (await own.call("GET", AGENTS, params={"did": B})).status_code == 200
 
@@ -125,7 +126,7 @@ async def test_a_read_only_key_can_only_read(caller, calls_with):
             assert answer.status_code == 200
         else:
             assert reason(answer) == (403, "forbidden")
-    # It is told so before its body is looked at.
+    # Its body is not looked at first.
     assert reason(await reader.call("POST", LEASE, b"{")) == (403, "forbidden")
     assert (await caller.wait()).json()["queue"] == []
 
@@ -166,7 +167,7 @@ async def test_a_workspaces_own_semantic_classes_decide_modes(caller, workspace,
     assert (await caller.lease("doc:a#read", A)).json()["lease"]["mode"] == "exclusive"
 
 
-async def test_a_registered_agent_signs(workspace, db):
+async def test_a_registered_agent_may_sign_its_requests(workspace, db):
     agent = Agent()
     signer = Caller(agent=agent)
     assert reason(await signer.lease("lock:a", agent.did)) == (401, "unauthenticated")

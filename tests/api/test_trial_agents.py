@@ -1,4 +1,4 @@
-"""Further agents of a trial, with the proof that their keys are held; and tickets for live sockets."""
+"""Further agents of a trial, with a proof that they hold their keys; and tickets for live sockets."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ KEYS, MORE, TICKET = f"{TRIAL}/keys", f"{TRIAL}/agents", f"{TRIAL}/ticket"
 
 
 def proof(agent: Agent, trial: str, **changes):
-    """The proof that `agent` holds its key, made by another library; `changes` replace claims or headers."""
+    """The proof that `agent` holds its key, made by another library. `changes` replace claims or headers."""
     claims = {"did": agent.did, "trial": trial, "aud": project.BASE_URL, "iat": int(time.time())}
     headers = {"typ": "intramedial-agent+jwt"} | changes.pop("headers", {})
     key = changes.pop("key", agent.private_key)
@@ -39,7 +39,7 @@ async def test_a_second_agent_shares_the_calls(trial):
     assert reason(await other.lease("lock:a", trial.agent.did)) == (403, "actor_mismatch")
     seen = (await other.call("GET", TRIAL)).json()
     assert (seen["did"], seen["callsUsed"], seen["agents"]) == (trial.agent.did, 3, [second.did])
-    # Only the key that began the trial adds to it; adding again changes nothing.
+    # Only the key that began the trial may add agents; adding one again changes nothing.
     third = Agent()
     body = {"did": third.did, "proof": proof(third, trial.agent.did)}
     assert reason(await other.call("POST", MORE, body)) == (403, "forbidden")
@@ -74,7 +74,7 @@ async def test_a_key_that_belongs_elsewhere_is_no_new_agent(trial, workspace, db
     await elsewhere.close()
 
 
-async def test_proofs_that_are_refused(trial, db):
+async def test_bad_proofs_are_refused(trial, db):
     agent, own = Agent(), trial.agent.did
     now = int(time.time())
     good = proof(agent, own)
@@ -134,7 +134,7 @@ async def test_a_ticket_opens_one_socket_once(trial, db):
     assert await tickets.redeem("\ud800\0" * 100) is None
 
 
-async def test_a_ticket_is_good_for_thirty_seconds(trial, db):
+async def test_a_ticket_expires_after_thirty_seconds(trial, db):
     ticket = (await trial.call("POST", TICKET)).json()["ticket"]
     soon = timezone.now() + timedelta(seconds=tickets.LIFETIME_S)
     assert await db(Ticket.objects.filter(expires_at__lte=soon).exists)

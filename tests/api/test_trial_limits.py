@@ -1,4 +1,4 @@
-"""How many trials may begin: of an address, of an IPv6 /48, in all. And what else a trial can ask for."""
+"""How many trials may begin: from an address, from an IPv6 /48, from all; and limits within a trial."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -22,7 +22,8 @@ Begin = Callable[[str], Awaitable[httpx.Response]]
 
 @pytest.fixture
 async def begin(settings: Any, db: Any) -> AsyncIterator[Begin]:
-    """`await begin(address)`: a new key begins a trial from an address. No other trial is an hour old."""
+    """`await begin(address)`: a new key begins a trial from an address. No other trial is younger than an
+    hour."""
     settings.TRUSTED_PROXIES = networks("127.0.0.1")
     await db(Trial.objects.update, created_at=timezone.now() - timedelta(hours=2))
     callers: list[Caller] = []
@@ -37,7 +38,7 @@ async def begin(settings: Any, db: Any) -> AsyncIterator[Begin]:
         await caller.close()
 
 
-async def test_the_addresses_of_a_48_begin_as_many_as_one_address(begin, settings):
+async def test_all_addresses_of_a_48_share_one_limit(begin, settings):
     settings.TRIALS_PER_HOUR = 3
     answers = [await begin(f"2001:db8:1:{number:x}::1") for number in range(5)]
     assert [answer.status_code for answer in answers] == [201, 201, 201, 429, 429]
@@ -48,13 +49,13 @@ async def test_the_addresses_of_a_48_begin_as_many_as_one_address(begin, setting
     assert (await begin("203.0.113.7")).status_code == 201
 
 
-async def test_addresses_of_ipv4_are_no_network(begin, settings):
+async def test_ipv4_addresses_share_no_limit(begin, settings):
     settings.TRIALS_PER_HOUR = 1
     assert [(await begin(f"198.51.100.{n}")).status_code for n in (1, 2, 1)] == [201, 201, 429]
     assert site_hash("198.51.100.1") == site_hash("::ffff:198.51.100.1") == site_hash("") == ""
 
 
-async def test_all_addresses_together_begin_so_many(begin, settings, db):
+async def test_all_addresses_together_have_a_limit(begin, settings, db):
     settings.TRIALS_IN_ALL = 4
     answers = await asyncio.gather(*(begin(f"198.51.100.{number}") for number in range(9)))
     assert sorted(answer.status_code for answer in answers) == [201] * 4 + [429] * 5
@@ -65,7 +66,7 @@ async def test_all_addresses_together_begin_so_many(begin, settings, db):
     assert (await begin("198.51.100.1")).status_code == 201
 
 
-async def test_a_trial_goes_on_when_no_other_may_begin(trial, settings):
+async def test_a_trial_goes_on_when_no_new_one_may_begin(trial, settings):
     settings.TRIALS_IN_ALL = 1
     assert (await trial.call("POST", KEYS, {"did": trial.agent.did})).status_code == 200
 

@@ -1,4 +1,4 @@
-"""Trials over HTTP: begun by a signature, 35 calls, seven days, at most eight agents."""
+"""Trials over HTTP: a signature begins one; 35 calls, seven days, at most eight agents."""
 
 import asyncio
 import time
@@ -87,7 +87,7 @@ async def test_after_35_calls_429(trial):
     answer = await trial.lease("lock:a", own)
     assert reason(answer) == (429, "trial_exhausted")
     assert rate_limit(answer) == 0
-    # What is left can still be seen, and the lease goes on.
+    # The picture can still be read, and the lease goes on.
     assert (await trial.call("GET", TRIAL)).json()["callsUsed"] == 35
     assert (await trial.call("GET", AGENTS, params={"did": own})).json()["holds"]
 
@@ -124,7 +124,7 @@ async def test_an_expired_trial_and_a_purged_one(trial, db):
         assert reason(answer) == (401, "trial_expired")
     await db(provision.purge_trials)
     assert reason(await trial.lease("lock:a", own)) == (401, "trial_expired")
-    # A purged key stays known: it does not begin again.
+    # The key of a purged trial stays known: it cannot begin another.
     assert reason(await trial.call("POST", KEYS, {"did": own})) == (401, "trial_expired")
 
 
@@ -204,7 +204,7 @@ async def test_pages_of_other_origins_begin_no_trial(visitor, headers):
         {"sec_fetch_site": "none"},
     ],
 )
-async def test_our_own_pages_and_programs_do(visitor, headers):
+async def test_our_own_pages_and_programs_begin_trials(visitor, headers):
     assert (await visitor.call("POST", KEYS, {"did": visitor.agent.did}, **headers)).status_code == 201
 
 
@@ -220,7 +220,7 @@ async def test_new_trials_of_an_address_are_limited(visitor, settings, db):
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert refused.json()["reason"] == "rate_limited"
     assert 3500 < int(refused.headers["retry-after"]) <= 3600
-    # What has begun goes on, and an hour later there is room again.
+    # Trials that have begun go on, and an hour later new ones may begin.
     assert (await visitor.call("POST", KEYS, {"did": visitor.agent.did})).status_code == 200
     await db(Trial.objects.update, created_at=timezone.now() - timedelta(hours=1, seconds=1))
     late = Caller(agent=Agent())
