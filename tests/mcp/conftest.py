@@ -1,4 +1,5 @@
-"""The service on a real socket, in this process, over an authority whose clock the test sets; its clients."""
+"""The service on a real socket in this process, over an authority whose clock the test sets; and its
+clients."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,7 +19,7 @@ __all__ = ["db", "running_authority", "time_"]
 
 @pytest.fixture
 async def url(running_authority: None) -> AsyncIterator[str]:
-    """Where the service answers: uvicorn on a free port, on the test's own loop."""
+    """The service's address: uvicorn on a free port, on the test's own loop."""
     server = uvicorn.Server(uvicorn.Config(application, port=0, log_config=None, lifespan="on"))
     serving = asyncio.create_task(server.serve())
     while not server.started:
@@ -38,7 +39,7 @@ async def connect(url: str) -> AsyncIterator[Callable[..., Awaitable[Agent]]]:
     async def connected(key: str, **options: Any) -> Agent:
         ready: asyncio.Future[Agent] = asyncio.get_running_loop().create_future()
 
-        # The client has to be left by the task that entered it, which a fixture's end is not.
+        # The task that entered the client must leave it, and the end of a fixture is another task.
         async def stay() -> None:
             async with Agent.connected(url, key, **options) as agent:
                 ready.set_result(agent)
@@ -68,7 +69,7 @@ async def rest(url: str, api_key: str) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def wire(url: str, api_key: str) -> AsyncIterator[Wire]:
-    """MCP as bytes, for what the official client would never send."""
+    """MCP as bytes, for messages that the official client would never send."""
     async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
         yield Wire(client, api_key)
 

@@ -6,12 +6,12 @@ import pytest
 
 OPEN = ("lease.acquire", "lease.release")
 CLOSED = ("lease.withdraw", "status")
-"""Tools that ignore unknown arguments, and those that refuse them."""
+"""The tools that ignore unknown arguments, and the tools that refuse them."""
 
 
 @pytest.mark.parametrize("tool", [*OPEN, *CLOSED])
 @pytest.mark.parametrize(("right", "given"), [("actorDid", "actor_did"), ("resource", "resourse")])
-async def test_the_right_name_is_said(wire, tool, right, given):
+async def test_the_right_name_is_suggested(wire, tool, right, given):
     arguments = {"resource": "lock:a", "actorDid": "did:web:a.example"}
     arguments[given] = arguments.pop(right)
     answer = await wire.call(f"coordination.{tool}", arguments)
