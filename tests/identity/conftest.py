@@ -1,4 +1,4 @@
-"""Authenticators of the tests' own, with a clock that the test sets, and what is brought before them."""
+"""Authenticators with a clock that the test sets, and the requests that tests send them."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

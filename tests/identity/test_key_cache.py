@@ -1,4 +1,4 @@
-"""What is remembered of API keys between two requests, and for how long."""
+"""What the cache remembers of API keys between two requests, and for how long."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from intramedial.workspaces.authentication import bearer
 
 
 class Finder:
-    """Finds what is in `known`, and counts the look-ups."""
+    """Finds the keys in `known`, and counts the look-ups."""
 
     def __init__(self):
         self.known = {}
@@ -74,7 +74,7 @@ async def test_a_key_made_after_it_was_refused_works_within_a_second(cache, find
     assert await cache.get(secret) == known_key()
 
 
-async def test_requests_at_once_share_a_look_up_and_survive_one_that_goes_away(cache, finder):
+async def test_concurrent_requests_share_a_look_up_and_survive_a_cancelled_one(cache, finder):
     secret = keys.make_key().secret
     finder.known[secret] = known_key()
     finder.gate = asyncio.Event()
@@ -109,7 +109,7 @@ async def test_a_mistyped_key_costs_no_look_up(cache, finder):
     assert finder.asked == []
 
 
-async def test_a_flood_of_strangers_is_bounded_and_pushes_no_known_key_out(cache, finder, monkeypatch):
+async def test_unknown_keys_are_bounded_and_push_no_known_key_out(cache, finder, monkeypatch):
     monkeypatch.setattr(bearer, "REMEMBERED_STRANGERS", 10)
     secret = keys.make_key().secret
     finder.known[secret] = known_key()

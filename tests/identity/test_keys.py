@@ -1,4 +1,4 @@
-"""API keys at the authenticator."""
+"""Authentication by API keys."""
 
 import logging
 import threading
@@ -98,9 +98,9 @@ async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(aut
     assert all(problem.headers["www-authenticate"] == challenge for problem in problems)
 
 
-async def test_a_header_without_a_key_is_no_wrong_key(authenticator):
-    """A variable that is not set leaves the header empty. That is another mistake, and has no error code
-    (RFC 6750, 3.1)."""
+async def test_an_empty_header_is_not_a_wrong_key(authenticator):
+    """A variable that is not set leaves the header empty. That is another mistake, and its challenge has
+    no error code (RFC 6750, 3.1)."""
     for given in ("Bearer", "Bearer ", "Bearer    ", "Basic YTpi", "imk_x"):
         problem = await refusal(authenticator, given)
         assert (problem.reason, problem.status) == ("unauthenticated", 401)
@@ -183,7 +183,7 @@ async def test_a_use_that_cannot_be_recorded_delays_nothing_and_is_logged(
 # --- storage trouble
 
 
-async def test_database_trouble_is_an_answer_of_its_own(authenticator, api_key, monkeypatch):
+async def test_a_database_fault_has_its_own_answer(authenticator, api_key, monkeypatch):
     asked = []
 
     def broken(secret):
@@ -199,8 +199,8 @@ async def test_database_trouble_is_an_answer_of_its_own(authenticator, api_key, 
     assert await authenticator.authenticate(asking(f"Bearer {api_key}"))
 
 
-async def test_a_connection_that_died_unnoticed_is_replaced(authenticator, api_key, monkeypatch):
-    find, failures = bearer.find_key, [OperationalError("gone")]
+async def test_a_dead_connection_is_replaced(authenticator, api_key, monkeypatch):
+    find, failures = bearer.find_key, [OperationalError("connection lost")]
 
     def flaky(secret):
         if failures:
@@ -211,7 +211,7 @@ async def test_a_connection_that_died_unnoticed_is_replaced(authenticator, api_k
     assert await authenticator.authenticate(asking(f"Bearer {api_key}"))
 
 
-async def test_a_database_that_hangs_is_not_waited_for(authenticator, api_key, monkeypatch):
+async def test_a_hanging_database_is_not_waited_for(authenticator, api_key, monkeypatch):
     hanging = threading.Event()
     monkeypatch.setattr(threads, "ANSWER_WITHIN_S", 0.01)
     monkeypatch.setattr(bearer, "find_key", lambda secret: hanging.wait(10) and None)

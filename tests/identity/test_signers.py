@@ -1,4 +1,4 @@
-"""Signed requests at the authenticator: registered agents, replays, refusals."""
+"""Authentication by signed requests: registered agents, replays, refusals."""
 
 import asyncio
 import dataclasses
@@ -39,8 +39,8 @@ async def test_a_revoked_registration_ends_at_once(authenticator, agent, workspa
     assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "unauthenticated"
 
 
-async def test_an_agent_of_several_workspaces_says_which(authenticator, agent, workspace, clock, db):
-    other = await db(provision.create_workspace, "other")
+async def test_an_agent_of_several_workspaces_must_name_one(authenticator, agent, workspace, clock, db):
+    other = await db(provision.create_workspace, "another")
     await db(register, agent, workspace)
     await db(register, agent, other)
     problem = await refusal(authenticator.authenticate(lease(agent, clock)))
@@ -52,10 +52,10 @@ async def test_an_agent_of_several_workspaces_says_which(authenticator, agent, w
         assert principal.workspace == chosen.public_id
 
 
-async def test_the_choice_must_be_signed_and_be_one_of_its_own(authenticator, agent, workspace, clock, db):
+async def test_the_named_workspace_must_be_signed_and_its_own(authenticator, agent, workspace, clock, db):
     await db(register, agent, workspace)
-    stranger = await db(provision.create_workspace, "stranger")
-    headers = {"intramedial-workspace": stranger.public_id}
+    other = await db(provision.create_workspace, "another")
+    headers = {"intramedial-workspace": other.public_id}
     problem = await refusal(authenticator.authenticate(lease(agent, clock, headers=headers)))
     assert problem.reason == "unauthenticated"
     parts = lease(agent, clock)
@@ -63,7 +63,9 @@ async def test_the_choice_must_be_signed_and_be_one_of_its_own(authenticator, ag
     assert (await refusal(authenticator.authenticate(unsigned))).reason == "bad_signature"
 
 
-async def test_a_trial_and_a_registration_are_told_apart(authenticator, agent, trial, workspace, clock, db):
+async def test_an_agent_with_a_trial_and_a_registration_must_name_one(
+    authenticator, agent, trial, workspace, clock, db
+):
     await db(register, agent, workspace)
     assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "unauthenticated"
     for public_id, in_trial in ((workspace.public_id, False), (trial.workspace.public_id, True)):
@@ -71,11 +73,11 @@ async def test_a_trial_and_a_registration_are_told_apart(authenticator, agent, t
             lease(agent, clock, headers={"intramedial-workspace": public_id})
         )
         assert (principal.workspace, principal.trial is not None) == (public_id, in_trial)
-    clock.now += 8 * DAY_S  # an expired trial is no choice any more
+    clock.now += 8 * DAY_S  # an expired trial can no longer be chosen
     assert (await authenticator.authenticate(lease(agent, clock))).workspace == workspace.public_id
 
 
-async def test_a_key_nobody_knows_is_unauthenticated_and_leaves_nothing(authenticator, agent, clock, db):
+async def test_an_unknown_key_is_unauthenticated_and_leaves_nothing(authenticator, agent, clock, db):
     before = await db(Nonce.objects.count)
     problem = await refusal(authenticator.authenticate(lease(agent, clock)))
     assert (problem.reason, problem.status) == ("unauthenticated", 401)
@@ -94,7 +96,7 @@ async def test_a_request_is_used_once(authenticator, agent, trial, clock, db):
     assert await db(calls_used, trial) == 1
 
 
-async def test_of_many_copies_at_once_one_passes(authenticator, agent, trial, clock, db):
+async def test_one_of_many_concurrent_copies_passes(authenticator, agent, trial, clock, db):
     authenticators, parts = [authenticator, Authenticator(clock)], lease(agent, clock)
     try:
         answers = await asyncio.gather(
@@ -107,20 +109,20 @@ async def test_of_many_copies_at_once_one_passes(authenticator, agent, trial, cl
     assert await db(calls_used, trial) == 1
 
 
-async def test_a_nonce_is_used_up_whatever_else_is_signed_with_it(authenticator, agent, trial, clock):
+async def test_a_nonce_is_used_up_for_any_other_request(authenticator, agent, trial, clock):
     await authenticator.authenticate(lease(agent, clock, nonce="n"))
-    other = agent.request("GET", "/api/v1/trial", created=clock.now + 5, nonce="n", label="other")
+    other = agent.request("GET", "/api/v1/trial", created=clock.now + 5, nonce="n", label="another")
     assert (await refusal(authenticator.authenticate(other))).reason == "replayed"
 
 
-async def test_nonces_of_different_keys_do_not_meet(authenticator, agent, trial, workspace, clock, db):
+async def test_different_keys_may_use_the_same_nonce(authenticator, agent, trial, workspace, clock, db):
     second = Agent()
     await db(register, second, workspace)
     await authenticator.authenticate(lease(agent, clock, nonce="n"))
     await authenticator.authenticate(lease(second, clock, nonce="n"))
 
 
-async def test_a_nonce_is_kept_for_as_long_as_its_signature_is_good(authenticator, agent, trial, clock, db):
+async def test_a_nonce_is_kept_while_its_signature_is_valid(authenticator, agent, trial, clock, db):
     parts = lease(agent, clock)
     await authenticator.authenticate(parts)
     clock.now = START + signatures.MAX_VALIDITY_S + signatures.MAX_SKEW_S
@@ -130,7 +132,7 @@ async def test_a_nonce_is_kept_for_as_long_as_its_signature_is_good(authenticato
     assert (await refusal(authenticator.authenticate(parts))).reason == "bad_signature"
 
 
-async def test_old_nonces_are_deleted_on_the_way(authenticator, agent, trial, clock, db):
+async def test_old_nonces_are_deleted(authenticator, agent, trial, clock, db):
     old = await db(
         Nonce.objects.create, key_and_nonce="old", expires_at=datetime.fromtimestamp(START - 1, UTC)
     )
@@ -149,7 +151,7 @@ def test_a_sweep_is_bounded(monkeypatch):
     assert [signers.sweep_nonces(1_000_001.0) for _ in range(3)] == [3, 2, 0]
 
 
-# --- what is not accepted
+# --- refused requests
 
 
 async def test_a_bad_signature_says_what_is_wrong(authenticator, agent, trial, clock, db):
@@ -163,7 +165,7 @@ async def test_a_bad_signature_says_what_is_wrong(authenticator, agent, trial, c
     assert await db(calls_used, trial) == 0
 
 
-async def test_one_kind_of_credentials_at_a_time(authenticator, agent, trial, api_key, clock):
+async def test_a_key_and_a_signature_together_are_refused(authenticator, agent, trial, api_key, clock):
     parts = lease(agent, clock)
     both = dataclasses.replace(parts, headers={**parts.headers, "authorization": f"Bearer {api_key}"})
     problem = await refusal(authenticator.authenticate(both))
@@ -172,13 +174,13 @@ async def test_one_kind_of_credentials_at_a_time(authenticator, agent, trial, ap
 
 
 @pytest.mark.parametrize("field", ["signature", "signature-input"])
-async def test_half_a_signature_is_a_bad_one(authenticator, agent, trial, clock, field):
+async def test_half_a_signature_is_a_bad_signature(authenticator, agent, trial, clock, field):
     parts = lease(agent, clock)
     half = dataclasses.replace(parts, headers={k: v for k, v in parts.headers.items() if k != field})
     assert (await refusal(authenticator.authenticate(half))).reason == "bad_signature"
 
 
-async def test_database_trouble_is_an_answer_of_its_own(authenticator, agent, trial, clock, monkeypatch):
+async def test_a_database_fault_has_its_own_answer(authenticator, agent, trial, clock, monkeypatch):
     def broken(*_):
         raise OperationalError("disk I/O error")
 
@@ -186,7 +188,7 @@ async def test_database_trouble_is_an_answer_of_its_own(authenticator, agent, tr
         patch.setattr(signers, "_spend_call", broken)
         problem = await refusal(authenticator.authenticate(lease(agent, clock, nonce="n")))
     assert (problem.reason, problem.status) == ("authority_unavailable", 503)
-    # Nothing of it stayed: the same nonce is still good, and no call was counted.
+    # The fault left nothing: the same nonce is still good, and no call was counted.
     assert (await authenticator.authenticate(lease(agent, clock, nonce="n"))).trial.calls_used == 1
 
 

@@ -1,4 +1,4 @@
-"""Trial keys at the authenticator: whom they act for, and their thirty-five calls."""
+"""Authentication by trial keys: the agent they act for, and their thirty-five calls."""
 
 import asyncio
 import dataclasses
@@ -28,15 +28,15 @@ async def as_coroutine(function, *arguments):
     return function(*arguments)
 
 
-async def test_calls_are_counted_where_they_count(authenticator, agent, trial, clock, db):
+async def test_only_calls_that_spend_are_counted(authenticator, agent, trial, clock, db):
     assert (await authenticator.authenticate(lease(agent, clock), spend=False)).trial.calls_used == 0
     assert (await authenticator.authenticate(lease(agent, clock))).trial.calls_used == 1
     assert (await authenticator.authenticate(lease(agent, clock))).trial.calls_used == 2
     assert await db(calls_used, trial) == 2
 
 
-async def test_of_200_parallel_calls_exactly_35_pass(authenticator, agent, trial, clock, db):
-    authenticators = [authenticator, Authenticator(clock)]  # as two processes
+async def test_exactly_35_of_200_parallel_calls_pass(authenticator, agent, trial, clock, db):
+    authenticators = [authenticator, Authenticator(clock)]  # as in two processes
     requests = [lease(agent, clock) for _ in range(200)]
     try:
         answers = await asyncio.gather(
@@ -54,7 +54,7 @@ async def test_of_200_parallel_calls_exactly_35_pass(authenticator, agent, trial
     assert await db(calls_used, trial) == 35
 
 
-async def test_an_exhausted_trial_says_so_and_can_still_be_read(authenticator, agent, trial, clock, db):
+async def test_an_exhausted_trial_is_refused_and_can_still_be_read(authenticator, agent, trial, clock, db):
     await db(Trial.objects.filter(pk=trial.pk).update, calls_used=35)
     problem = await refusal(authenticator.authenticate(lease(agent, clock)))
     assert (problem.reason, problem.status) == ("trial_exhausted", 429)
@@ -72,7 +72,7 @@ async def test_a_trial_ends_on_time(authenticator, agent, trial, clock, db):
     assert await db(calls_used, trial) == 1
 
 
-async def test_a_trial_that_ends_while_it_is_asked_is_expired(
+async def test_a_trial_that_ends_within_the_request_is_expired(
     authenticator, agent, trial, clock, monkeypatch
 ):
     monkeypatch.setattr(signers, "find_place", lambda *_: signers.Place(trial.workspace, trial))
@@ -80,7 +80,7 @@ async def test_a_trial_that_ends_while_it_is_asked_is_expired(
     assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "trial_expired"
 
 
-async def test_a_purged_trials_key_stays_known_as_expired(authenticator, agent, trial, clock, db):
+async def test_the_key_of_a_purged_trial_is_still_known_as_expired(authenticator, agent, trial, clock, db):
     await db(Workspace.objects.filter(pk=trial.workspace_id).delete)
     for options in ({}, {"headers": {"intramedial-workspace": "ws_gone"}}):
         problem = await refusal(authenticator.authenticate(lease(agent, clock, **options)))
