@@ -24,7 +24,7 @@ _numbers = count(1)
 
 @dataclass
 class Conduct:
-    """What agents of a workspace do."""
+    """Commands of a workspace's agents."""
 
     workspace: str
     clock: Clock
@@ -35,11 +35,11 @@ class Conduct:
         return async_to_sync(authority.get().ask)(ask).outcome
 
     def acquire(self, agent: str, resource: str = "lock:a", mode: Mode = Mode.EXCLUSIVE) -> Any:
-        """Ask for a resource."""
+        """Acquire a resource."""
         return self.ask(Acquire(resource, mode, agent, f"lse_records{next(_numbers)}"))
 
     def release(self, agent: str, resource: str = "lock:a") -> Any:
-        """Give one back."""
+        """Release a resource."""
         return self.ask(Release(resource, agent))
 
     def passes(self, ms: int) -> None:
@@ -49,7 +49,7 @@ class Conduct:
 
 @pytest.fixture
 def conduct(workspace: Any, time_: Clock) -> Conduct:
-    """Agents of a fresh workspace."""
+    """Agents of a new workspace."""
     return Conduct(workspace.public_id, time_)
 
 
