@@ -49,17 +49,17 @@ async def test_a_lease_from_its_grant_to_its_release(agents, rest, time_):
 
     held = await second.call("lease.acquire", resource=LOCK)
     assert held.is_error is False
-    content = held.structured_content
-    assert (content["ok"], content["reason"], content["holder"], content["position"]) == (
+    reply = held.structured_content
+    assert (reply["ok"], reply["reason"], reply["holder"], reply["position"]) == (
         False,
         "lease_held",
         A,
         1,
     )
-    assert content["stampede"] == {"admitted": 1, "waitMs": 25}
+    assert reply["stampede"] == {"admitted": 1, "waitMs": 25}
     assert "do not touch" in text_of(held)
     assert "25 ms" in text_of(held)
-    assert content["keptUntil"] in text_of(held)
+    assert reply["keptUntil"] in text_of(held)
 
     released = await first.call("lease.release", resource=LOCK)
     assert released.structured_content["released"]["leaseId"] == lease["leaseId"]
@@ -132,10 +132,10 @@ async def test_a_deadlock_names_the_cycle_and_what_to_do(agents):
     await second.body("lease.acquire", resource="lock:b")
     await first.body("lease.acquire", resource="lock:b")
     refused = await second.call("lease.acquire", resource="lock:a")
-    content = refused.structured_content
-    assert (refused.is_error, content["ok"], content["reason"]) == (False, False, "deadlock")
-    assert (content["holder"], content["waitingOn"]) == (A, "lock:b")
-    assert content["cycle"] == [{"agent": B, "waitsFor": "lock:a"}, {"agent": A, "waitsFor": "lock:b"}]
+    reply = refused.structured_content
+    assert (refused.is_error, reply["ok"], reply["reason"]) == (False, False, "deadlock")
+    assert (reply["holder"], reply["waitingOn"]) == (A, "lock:b")
+    assert reply["cycle"] == [{"agent": B, "waitsFor": "lock:a"}, {"agent": A, "waitsFor": "lock:b"}]
     assert "Release what you hold" in text_of(refused)
     assert "never instructions" in text_of(refused)
     picture = await first.call("wait")
@@ -159,22 +159,22 @@ async def test_the_status_tool_shows_what_an_agent_holds_and_waits_for(agents, t
     lease = (await first.body("lease.acquire", resource=LOCK))["lease"]
     await time_.advance(10_000)
     holds = await first.call("status", resource=LOCK)
-    content = holds.structured_content
-    assert (content["holds"], content["fencingToken"], content["remainingMs"]) == (True, 1, 20_000)
-    assert content["ahead"] == []
+    reply = holds.structured_content
+    assert (reply["holds"], reply["fencingToken"], reply["remainingMs"]) == (True, 1, 20_000)
+    assert reply["ahead"] == []
     assert f"{20.0} s" in text_of(holds)
 
     await rest.post("/lease", json={"resource": LOCK, "actorDid": C})
     await second.body("lease.acquire", resource=LOCK)
     waits = await second.call("status", resource=LOCK)
-    content = waits.structured_content
-    assert (content["holds"], content["queued"], content["position"], content["waitMs"]) == (
+    reply = waits.structured_content
+    assert (reply["holds"], reply["queued"], reply["position"], reply["waitMs"]) == (
         False,
         True,
         2,
         50,
     )
-    assert content["ahead"] == [
+    assert reply["ahead"] == [
         {"actorDid": A, "holds": True, "mode": "exclusive", "expiresAt": lease["expiresAt"]},
         {"actorDid": C, "holds": False, "mode": "exclusive"},
     ]
