@@ -21,13 +21,13 @@ NEW = "another phrase"
 
 
 def code_of(secret: str) -> str:
-    """What the app shows now."""
+    """The code that the authenticator app shows now."""
     counter = next(iter(yield_hotp_counters_from_time()))
     return str(format_hotp_value(hotp_value(secret, counter)))
 
 
 def fresh(user: Any) -> User:
-    """As it is in the database."""
+    """The account as it is in the database."""
     return User.objects.get(pk=user.pk)
 
 
@@ -47,7 +47,7 @@ def test_sign_up_log_out_log_in_and_what_the_audit_log_has(visitor, beta_secret)
     assert Entry.objects.filter(action="account.signed_up").last().address == visitor.defaults["REMOTE_ADDR"]
 
 
-def test_sent_twice_it_makes_one_account(visitor, beta_secret):
+def test_the_form_sent_twice_makes_one_account(visitor, beta_secret):
     email = new_email()
     visitor.sign_up(beta_secret, email)
     assert visitor.sign_up(beta_secret, email)["Location"] == "/espacios/"
@@ -73,7 +73,7 @@ def test_a_weak_password_is_refused_beside_its_field(visitor, beta_secret, passw
     assert set(errors(answer)) == {"password1"}
 
 
-def test_the_pages_of_an_account_ask_for_log_in_and_come_back(visitor):
+def test_the_pages_of_an_account_lead_through_the_log_in(visitor):
     for path in (
         "/cuenta/",
         "/cuenta/sesiones/",
@@ -86,7 +86,7 @@ def test_the_pages_of_an_account_ask_for_log_in_and_come_back(visitor):
         assert answer["Location"].startswith("/acceso/?next=")
 
 
-def test_another_password_ends_the_other_sessions(beta_secret):
+def test_a_new_password_ends_the_other_sessions(beta_secret):
     user = people.person()
     here, there = Visitor(), Visitor()
     for client in (here, there):
@@ -115,7 +115,7 @@ def test_dangerous_pages_ask_for_the_password_again_and_go_on(beta_secret):
     assert visitor.get("/cuenta/correo/").status_code == 200
 
 
-def test_another_address_without_mail_counts_at_once(beta_secret):
+def test_without_mail_a_new_address_counts_at_once(beta_secret):
     user, email = people.person(), new_email()
     client = people.client_of(user, password_again=True)
     assert set(errors(client.post("/cuenta/correo/", {"email": people.person().email}))) == {"email"}
@@ -127,7 +127,7 @@ def test_another_address_without_mail_counts_at_once(beta_secret):
     assert "account.email_changed" in acts(user)
 
 
-def test_another_address_with_mail_counts_once_it_is_confirmed(mail, beta_secret):
+def test_with_mail_a_new_address_counts_once_it_is_confirmed(mail, beta_secret):
     user, email, visitor = people.person(), new_email(), Visitor()
     visitor.log_in(beta_secret, user.email)
     visitor.post("/cuenta/comprobar/", {"password": people.PASSWORD})
@@ -136,12 +136,12 @@ def test_another_address_with_mail_counts_once_it_is_confirmed(mail, beta_secret
     assert fresh(user).email == user.email
     visitor.post(re.search(r"https?://\S+(/registro/\S+)", mail[-1].body)[1])
     assert fresh(user).email == email
-    assert [message.to for message in mail] == [[email], [user.email]], "the old one is told"
+    assert [message.to for message in mail] == [[email], [user.email]], "the old address is notified"
     assert EmailAddress.objects.filter(user=user).count() == 1
     assert visitor.is_in
 
 
-def test_an_address_that_became_another_accounts_is_not_taken_from_it(mail, beta_secret):
+def test_an_address_that_another_account_took_meanwhile_stays_there(mail, beta_secret):
     user, email, visitor = people.person(), new_email(), Visitor()
     visitor.log_in(beta_secret, user.email)
     visitor.post("/cuenta/comprobar/", {"password": people.PASSWORD})
@@ -152,7 +152,7 @@ def test_an_address_that_became_another_accounts_is_not_taken_from_it(mail, beta
     assert fresh(user).email == user.email
 
 
-def test_accounts_made_by_operators_need_no_confirming(mail, visitor, beta_secret):
+def test_accounts_of_operators_need_no_confirmation(mail, visitor, beta_secret):
     boss = User.objects.create_superuser(new_email(), people.PASSWORD)
     assert visitor.log_in(beta_secret, boss.email)["Location"] == "/espacios/"
     User.objects.filter(pk=boss.pk).update(email=(email := new_email()))
@@ -160,16 +160,16 @@ def test_accounts_made_by_operators_need_no_confirming(mail, visitor, beta_secre
     assert set(errors(Visitor().log_in(beta_secret, boss.email))) == {"__all__"}
 
 
-def test_an_unconfirmed_account_does_not_get_in_and_is_told_the_ways(mail, beta_secret):
+def test_an_unconfirmed_account_cannot_log_in_and_reads_what_to_do(mail, beta_secret):
     email, visitor = new_email(), Visitor()
     Visitor().sign_up(beta_secret, email)
-    said = " ".join(errors(visitor.log_in(beta_secret, email))["__all__"])
-    assert "abrir el enlace" in said
-    assert "otra contraseña también la confirma" in said
+    message = " ".join(errors(visitor.log_in(beta_secret, email))["__all__"])
+    assert "abrir el enlace" in message
+    assert "otra contraseña también la confirma" in message
     assert not visitor.is_in
 
 
-def test_a_closed_account_does_not_get_in(visitor, beta_secret):
+def test_a_closed_account_cannot_log_in(visitor, beta_secret):
     user = people.person(is_active=False)
     assert visitor.log_in(beta_secret, user.email)["Location"] == "/acceso/inactiva/"
     assert visitor.get("/acceso/inactiva/").status_code == 200
@@ -189,9 +189,9 @@ def test_a_session_can_be_ended_from_another_and_only_by_its_owner(beta_secret):
     assert "Firefox en Linux" in page
     assert there.defaults["REMOTE_ADDR"] in page
     number = re.search(r'name="session" value="(\d+)"', page)[1]
-    stranger = people.client_of(people.person())
+    other = people.client_of(people.person())
     for forged in (number, "0", "x", "9" * 5000, "-1", "١"):
-        assert stranger.post("/cuenta/sesiones/", {"session": forged}).status_code == 404
+        assert other.post("/cuenta/sesiones/", {"session": forged}).status_code == 404
     assert here.post("/cuenta/sesiones/", {"session": number}).status_code == 302
     assert [there.is_in, third.is_in].count(False) == 1
     here.post("/cuenta/sesiones/")
@@ -227,7 +227,7 @@ def test_verification_in_two_steps(beta_secret, mail):
     assert any("dos pasos" in message.subject for message in mail)
 
 
-def test_recovery_codes_are_shown_once_and_are_good_once(beta_secret):
+def test_recovery_codes_are_shown_once_and_work_once(beta_secret):
     user, visitor = people.person(), Visitor()
     visitor.log_in(beta_secret, user.email)
     visitor.post("/cuenta/comprobar/", {"password": people.PASSWORD})
@@ -271,7 +271,7 @@ def test_deleting_an_account_leaves_nothing_personal(beta_secret):
     assert not any(user.pk == row.get_decoded().get("_auth_user_id") for row in Session.objects.all())
 
 
-def test_who_alone_owns_what_others_are_in_must_hand_it_over_first():
+def test_the_only_owner_of_a_shared_workspace_must_hand_it_over_first():
     user = people.person()
     workspace = provision.create_workspace("ours", owner_id=user.pk)
     people.member(workspace, "member")
@@ -284,7 +284,7 @@ def test_who_alone_owns_what_others_are_in_must_hand_it_over_first():
     assert Membership.objects.filter(workspace=workspace).count() == 2
 
 
-def test_the_name_is_what_it_looks_like():
+def test_a_misleading_name_is_refused():
     user = people.person()
     client = people.client_of(user)
     for bad in ("a\u202eb", "a\u200bb", "x" * 81, "раураl and paypal раypal", "a\nb", "a\x00b"):

@@ -1,4 +1,4 @@
-"""The beta password stands before sign-up and log-in, and there is no way round it."""
+"""The beta password guards sign-up and log-in, and there is no way around it."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_a_bad_one_is_refused_at_both_forms_and_what_was_typed_stays(visitor, kind):
+def test_a_bad_beta_password_is_refused_at_both_forms_and_the_form_keeps_its_values(visitor, kind):
     bad, user, email = BAD[kind](), people.person(), new_email()
     for answer in (visitor.sign_up(bad, email), visitor.log_in(bad, user.email)):
         assert answer.status_code == 200
@@ -38,14 +38,14 @@ def test_a_bad_one_is_refused_at_both_forms_and_what_was_typed_stays(visitor, ki
     assert not User.objects.filter(email=email).exists()
 
 
-def test_a_used_up_one_is_refused_at_sign_up_and_taken_at_log_in(visitor):
+def test_a_used_up_beta_password_is_refused_at_sign_up_and_accepted_at_log_in(visitor):
     secret, user = at.used_up(), people.person()
     assert set(errors(visitor.sign_up(secret))) == {"beta_password"}
     assert visitor.log_in(secret, user.email)["Location"] == "/espacios/"
     assert visitor.is_in
 
 
-def test_uses_count_sign_ups_alone_and_every_use_is_recorded(visitor):
+def test_only_sign_ups_count_as_uses_and_every_use_is_recorded(visitor):
     secret, email = at.make_beta(max_uses=5), new_email()
     assert visitor.sign_up(secret, email)["Location"] == "/espacios/"
     Visitor().log_in(secret, email)
@@ -55,7 +55,7 @@ def test_uses_count_sign_ups_alone_and_every_use_is_recorded(visitor):
     assert list(kinds) == ["signup", "login", "login"]
 
 
-def test_of_many_sign_ups_at_once_as_many_pass_as_uses_are_left():
+def test_concurrent_sign_ups_do_not_exceed_the_uses():
     secret = at.make_beta(max_uses=3)
 
     def one(_):
@@ -72,7 +72,7 @@ def test_of_many_sign_ups_at_once_as_many_pass_as_uses_are_left():
 
 
 @pytest.mark.parametrize("form", ["sign_up", "log_in"])
-def test_nothing_of_accounts_is_looked_at_before_it(visitor, form):
+def test_accounts_are_read_only_after_the_beta_password(visitor, form):
     email = people.person().email
     visitor.get("/acceso/")
     with CaptureQueriesContext(connection) as queries:
@@ -82,7 +82,7 @@ def test_nothing_of_accounts_is_looked_at_before_it(visitor, form):
     assert not re.search(r"accounts_user|account_emailaddress", looked_at)
 
 
-def test_a_session_ends_with_the_first_request_after_its_beta_password_was_revoked(visitor, beta_secret):
+def test_a_session_ends_at_the_first_request_after_its_beta_password_was_revoked(visitor, beta_secret):
     visitor.log_in(beta_secret, people.person().email)
     assert visitor.is_in
     BetaPassword.objects.filter(pk=row_of(beta_secret).pk).update(revoked_at=timezone.now())
@@ -101,14 +101,14 @@ def test_a_session_goes_on_when_its_beta_password_expires_but_the_next_needs_ano
     assert set(errors(Visitor().log_in(beta_secret, user.email))) == {"beta_password"}
 
 
-def test_a_session_that_names_no_beta_password_never_begins():
+def test_a_session_without_a_beta_password_is_not_accepted():
     client = Client()
     client.force_login(people.person(is_staff=True, is_superuser=True))
     assert client.get("/cuenta/").status_code == 302
     assert client.get("/admin/")["Location"].startswith("/admin/login/")
 
 
-def test_the_admin_has_no_door_of_its_own(visitor, beta_secret):
+def test_the_admin_has_no_log_in_of_its_own(visitor, beta_secret):
     boss = people.person(is_staff=True, is_superuser=True)
     answer = visitor.post("/admin/login/", {"username": boss.email, "password": people.PASSWORD})
     assert answer["Location"].startswith("/acceso/?next=")
@@ -118,7 +118,7 @@ def test_the_admin_has_no_door_of_its_own(visitor, beta_secret):
     assert visitor.get("/admin/password_change/")["Location"] == "/cuenta/contrasena/"
 
 
-def test_who_is_in_and_not_of_the_staff_is_told_so_by_the_admin():
+def test_the_admin_tells_people_who_are_not_staff():
     client = people.client_of(people.person())
     assert client.get("/admin/", follow=True).status_code == 403
 
@@ -145,10 +145,10 @@ def test_a_confirmation_logs_in_only_the_browser_that_came_through_the_gate(visi
     assert visitor.sign_up(beta_secret, email)["Location"] == "/registro/confirmar/"
     assert not visitor.is_in
     link = re.search(r"https?://\S+(/registro/\S+)", mail[-1].body)[1]
-    stranger = Visitor()
-    assert email in stranger.get(link).content.decode()
-    assert stranger.post(link).status_code == 302
-    assert not stranger.is_in
+    other = Visitor()
+    assert email in other.get(link).content.decode()
+    assert other.post(link).status_code == 302
+    assert not other.is_in
 
 
 def test_the_browser_that_signed_up_goes_on_from_the_confirmation(visitor, mail, beta_secret):
@@ -158,7 +158,7 @@ def test_the_browser_that_signed_up_goes_on_from_the_confirmation(visitor, mail,
     assert visitor.is_in
 
 
-def test_a_beta_password_revoked_between_sign_up_and_confirmation_lets_nobody_in(visitor, mail, beta_secret):
+def test_a_beta_password_revoked_before_the_confirmation_admits_no_one(visitor, mail, beta_secret):
     visitor.sign_up(beta_secret)
     BetaPassword.objects.filter(pk=row_of(beta_secret).pk).update(revoked_at=timezone.now())
     link = re.search(r"https?://\S+(/registro/\S+)", mail[-1].body)[1]

@@ -1,4 +1,5 @@
-"""Whatever is typed into these forms: a message beside its field, or shown safely; never a fault."""
+"""Any text typed into these forms gets a message beside its field or is shown safely, and never causes a
+server error."""
 
 import logging
 import re
@@ -28,7 +29,7 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize("kind", ADDRESSES)
-def test_what_is_no_address_is_refused_beside_its_field(mail, beta_secret, kind):
+def test_a_bad_address_is_refused_beside_its_field(mail, beta_secret, kind):
     typed = ADDRESSES[kind]
     before = User.objects.count()
     answer = Visitor().sign_up(beta_secret, typed or " ")
@@ -58,7 +59,7 @@ def test_a_password_may_be_any_text_that_fits(beta_secret, password):
 @pytest.mark.parametrize(
     "path", ["/acceso/", "/registro/", "/pedir-acceso/", "/cuenta/contrasena/olvidada/", "/en/acceso/"]
 )
-def test_other_bodies_and_methods_are_no_fault(path, settings):
+def test_other_bodies_and_methods_cause_no_server_error(path, settings):
     settings.SENDS_MAIL = True
     visitor = Visitor()
     assert visitor.post(path, b"{", content_type="application/json").status_code == 200
@@ -72,7 +73,7 @@ def test_other_bodies_and_methods_are_no_fault(path, settings):
 
 
 @pytest.mark.parametrize("key", ["x", "MQ:1abc:def", "-", "%2e%2e", "a" * 3000, "ñ", ":" * 50])
-def test_forged_links_say_that_they_are_no_good(key):
+def test_forged_links_have_a_message(key):
     assert "no vale" in Visitor().get("/registro/confirmar/enlace/", {"clave": key}).content.decode()
     assert Visitor().post("/registro/confirmar/enlace/?" + urlencode({"clave": key})).status_code == 404
     for forged in (key, f"1-{key}", f"zzzzzzzzzzzzzzz-{key}"):
@@ -80,7 +81,7 @@ def test_forged_links_say_that_they_are_no_good(key):
         assert (answer.status_code, "no vale" in answer.content.decode()) == (200, True)
 
 
-def test_what_a_link_proves_is_in_no_log(mail, caplog):
+def test_the_secret_of_a_link_is_in_no_log(mail, caplog):
     user = people.person()
     Visitor().post("/cuenta/contrasena/olvidada/", {"email": user.email})
     link = urlsplit(re.search(r"https?://\S+", mail[0].body)[0])
@@ -98,7 +99,7 @@ def test_a_form_without_its_token_is_refused(beta_secret):
     assert visitor.post("/salir/").status_code == 403
 
 
-def test_who_asks_for_access_lands_in_the_admin_once():
+def test_a_request_for_access_is_in_the_admin_once():
     email, visitor = new_email(), Visitor()
     asked = {"email": email.upper(), "name": "Ana", "about": "Tres agentes\r\nque \u202edespliegan."}
     assert visitor.post("/en/pedir-acceso/", asked)["Location"] == "/en/pedir-acceso/hecho/"
@@ -113,12 +114,12 @@ def test_who_asks_for_access_lands_in_the_admin_once():
 
 
 @pytest.mark.parametrize("about", ["", "   ", "\u200b", "x" * 1001])
-def test_what_for_is_a_short_text(about):
+def test_the_reason_for_access_is_a_short_text(about):
     answer = Visitor().post("/pedir-acceso/", {"email": new_email(), "about": about})
     assert set(errors(answer)) == {"about"}
 
 
-def test_an_address_may_ask_so_many_times_an_hour(settings):
+def test_an_address_has_a_limit_of_requests_for_access(settings):
     settings.ACCESS_REQUESTS = 2
     visitor = Visitor()
     statuses = [
