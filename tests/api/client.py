@@ -76,7 +76,7 @@ class Caller:
     def __init__(self, key: str | None = None, agent: Agent | None = None) -> None:
         self.key = key
         self.agent = agent
-        self._http = httpx.AsyncClient(
+        self.http = httpx.AsyncClient(
             transport=httpx.ASGITransport(application, client=("127.0.0.1", 50000)),
             base_url=settings.BASE_URL,
         )
@@ -96,7 +96,7 @@ class Caller:
         fields = {name.replace("_", "-"): value for name, value in headers.items()}
         if content:
             fields = {"content-type": "application/json", **fields}
-        request = self._http.build_request(method, path, params=params, content=content, headers=fields)
+        request = self.http.build_request(method, path, params=params, content=content, headers=fields)
         if self.key is not None:
             request.headers["authorization"] = f"Bearer {self.key}"
         if self.agent is not None:
@@ -105,7 +105,7 @@ class Caller:
 
     async def send(self, request: httpx.Request) -> httpx.Response:
         """Send a request as it is."""
-        response = await self._http.send(request)
+        response = await self.http.send(request)
         served.check(response)
         return response
 
@@ -136,4 +136,4 @@ class Caller:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self.http.aclose()

@@ -147,7 +147,7 @@ async def test_a_trailing_slash_makes_no_difference(caller, anonymous):
 async def test_a_signature_covers_the_path_as_it_was_sent(trial):
     body = {"resource": "lock:a", "actorDid": trial.agent.did}
     assert (await trial.call("POST", f"{LEASE}/", body)).status_code == 200
-    signed = trial._http.build_request("POST", LEASE, json=body)
+    signed = trial.http.build_request("POST", LEASE, json=body)
     signed.headers.update(
         trial.agent.sign("POST", str(signed.url), signed.content, headers=dict(signed.headers))
     )

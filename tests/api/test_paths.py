@@ -61,7 +61,7 @@ async def test_a_body_that_is_too_large_is_refused(caller, anonymous, nothing_ch
 
 @pytest.mark.parametrize("length", ["16385", "9" * 4000])
 async def test_a_content_length_that_is_too_large_is_refused(anonymous, length):
-    request = anonymous._http.build_request(
+    request = anonymous.http.build_request(
         "POST", LEASE, content=b"{}", headers={"content-type": "application/json"}
     )
     request.headers["content-length"] = length

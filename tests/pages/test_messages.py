@@ -23,10 +23,10 @@ def texts(value: Any) -> tuple[str, ...]:
 
 
 def test_the_catalogue_has_exactly_the_projects_messages() -> None:
-    said = {message for message, _file in messages.said()}
+    extracted = {message for message, _file in messages.extracted()}
     there = {(*texts(entry.id), None)[:2] for entry in ENTRIES}
-    assert said - there == set(), "make messages"
-    assert there - said == set(), "make messages"
+    assert extracted - there == set(), "make messages"
+    assert there - extracted == set(), "make messages"
 
 
 def faults(entry: Message) -> list[str]:
@@ -63,4 +63,4 @@ def test_the_compiled_catalogue_matches_its_source() -> None:
 
 
 def test_the_spanish_texts_of_dependencies_match_their_source() -> None:
-    assert messages.THEIRS_MO.read_bytes() == messages.compiled(messages.theirs())
+    assert messages.DEPENDENCIES_MO.read_bytes() == messages.compiled(messages.of_dependencies())
