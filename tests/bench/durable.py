@@ -1,4 +1,4 @@
-"""A request alone, beside what a durable write costs on the same disk at the same time."""
+"""A single request, beside the cost of a durable write on the same disk at the same time."""
 
 from . import machine
 from .contestants import Contestant
@@ -6,13 +6,13 @@ from .figures import percentile
 from .machine import pinned
 from .workloads import Metrics, Timing, one_workspace
 
-WRITES_A_SECOND = 100  # of the time measured, so that more time is more writes
+WRITES_A_SECOND = 100  # of the measured time, so that more time means more writes
 
 
 def alone(server: Contestant, timing: Timing) -> Metrics:
-    """Acquire with nobody else there; SQLite's commit of a small row and a file's fsync, before and after.
+    """Acquire without other load; SQLite's commit of a small row and a file's fsync, before and after.
 
-    The commits and fsyncs are made on the server's core, in the server's directory's file system.
+    The commits and fsyncs run on the server's core, in the file system of the server's directory.
     """
     half = max(50, int(timing.measure_s * WRITES_A_SECOND))
     commits, syncs = _writes(server, half)
