@@ -77,7 +77,7 @@ class Trio:
         assert self.lazy.resources == self.eager.resources
         assert self.lazy.agents == self.eager.agents
         assert state_of(self.lazy) == state_of_reference(reference)
-        assert self.lazy.active == reference._active_count()
+        assert self.lazy.active == reference.active_count()
         walked = {(w, r, b) for w in self.lazy.waiting for b, r in edges(self.lazy, w)}
         assert walked == reference.edges()
         assert not has_cycle(walked)

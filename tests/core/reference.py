@@ -158,7 +158,7 @@ class Reference:
             self._answered(resource, agent, lease["mode"])
             self.events.append(("renewed", resource, agent, now))
             return {"outcome": "granted", "renewed": True, **lease}
-        if not self._active(resource) and self._active_count() == self.active_limit:
+        if not self._active(resource) and self.active_count() == self.active_limit:
             return {"outcome": "limit"}
         if wait and wait["mode"] != mode:
             self._leave(now, resource, agent)
@@ -294,7 +294,7 @@ class Reference:
     def _active(self, resource: str) -> bool:
         return bool(self.holders.get(resource) or self.queue.get(resource))
 
-    def _active_count(self) -> int:
+    def active_count(self) -> int:
         return sum(self._active(r) for r in {*self.holders, *self.queue})
 
     def _know(self, agent: str) -> None:

@@ -72,12 +72,14 @@ async def test_without_credentials_the_challenge_says_what_to_send(authenticator
     assert "imk_" in problem.detail
 
 
-async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(authenticator, workspace, db):
+async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(
+    authenticator, workspace, clock, db
+):
     soon = datetime.fromtimestamp(START, UTC) + timedelta(seconds=1)
     revoked = await db(provision.create_api_key, workspace)
     expired = await db(provision.create_api_key, workspace, expires_at=soon)
     await db(provision.revoke_api_key, revoked.prefix)
-    authenticator._clock.now += 1
+    clock.now += 1
     live = (await db(provision.create_api_key, workspace)).secret
     refused = [
         revoked.secret,

@@ -136,9 +136,8 @@ async def test_failures_that_repeat_leave_nothing_behind(
             )
     faulty.failing = ""
     await authority.acquire("did:z", "lock:z")
-    await until(lambda: not authority.thread._owed)
+    await until(lambda: database.rows("SELECT agent FROM lease_lease") == [("did:z",)])
     await authority.tick()
-    assert database.rows("SELECT agent FROM lease_lease") == [("did:z",)]
     assert database.rows("SELECT workspace, active FROM lease_tenant") == [("ws_1", 1)]
 
 

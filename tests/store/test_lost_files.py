@@ -68,18 +68,19 @@ def commit(engine: SqliteEngine, now: int = 1) -> None:
         raise
 
 
-def path_of(engine: SqliteEngine) -> Path:
-    with closing(engine._db.execute("PRAGMA database_list")) as rows:
-        return Path(rows.fetchone()[2])
+@pytest.fixture
+def path(engine: SqliteEngine, tmp_path: Path) -> Path:
+    """The engine's file."""
+    return tmp_path / "data" / "leases.sqlite3"
 
 
 @pytest.mark.parametrize("part", ["", "-wal"])
 @pytest.mark.parametrize("lose", [deleted, renamed, replaced])
 def test_nothing_is_acknowledged_without_the_file(
-    engine: SqliteEngine, tmp_path: Path, lose: Callable[[Path, Path], None], part: str
+    engine: SqliteEngine, path: Path, tmp_path: Path, lose: Callable[[Path, Path], None], part: str
 ) -> None:
     commit(engine)
-    lose(Path(f"{path_of(engine)}{part}"), tmp_path / "aside")
+    lose(Path(f"{path}{part}"), tmp_path / "aside")
     with pytest.raises(InDoubt):
         commit(engine, 2)
     with pytest.raises(StorageFault, match="leases"):  # and from then on no transaction begins
@@ -90,18 +91,20 @@ def test_nothing_is_acknowledged_without_the_file(
 
 @pytest.mark.parametrize("lose", [overwritten, emptied, directory_moved])
 def test_nothing_is_acknowledged_from_a_file_that_others_wrote_or_moved(
-    engine: SqliteEngine, tmp_path: Path, lose: Callable[[Path, Path], None]
+    engine: SqliteEngine, path: Path, tmp_path: Path, lose: Callable[[Path, Path], None]
 ) -> None:
     commit(engine)
-    lose(path_of(engine), tmp_path / "aside")
+    lose(path, tmp_path / "aside")
     with pytest.raises(StorageFault):
         commit(engine, 2)
     with pytest.raises(StorageFault):
         engine.latest()
 
 
-def test_the_same_files_back_in_their_place_are_used_again(engine: SqliteEngine, tmp_path: Path) -> None:
-    for lost in (path_of(engine), path_of(engine).parent, Path(f"{path_of(engine)}-wal")):
+def test_the_same_files_back_in_their_place_are_used_again(
+    engine: SqliteEngine, path: Path, tmp_path: Path
+) -> None:
+    for lost in (path, path.parent, Path(f"{path}-wal")):
         commit(engine)
         lost.rename(tmp_path / "aside")
         with pytest.raises(StorageFault):
@@ -110,7 +113,9 @@ def test_the_same_files_back_in_their_place_are_used_again(engine: SqliteEngine,
         commit(engine, 3)
 
 
-def test_the_mark_is_as_new_as_the_last_grant(engine: SqliteEngine, time_: Time, tmp_path: Path) -> None:
+def test_the_mark_is_as_new_as_the_last_grant(
+    engine: SqliteEngine, path: Path, time_: Time, tmp_path: Path
+) -> None:
     """Whatever follows the grant, and whatever checkpoints happen."""
     assert engine.marker is not None
     for number in range(1, 2_000):
@@ -124,7 +129,7 @@ def test_the_mark_is_as_new_as_the_last_grant(engine: SqliteEngine, time_: Time,
         assert mark.mark is not None
         assert mark.mark.witness == ["ws_1", "lock:a", number]
         assert mark.mark.highest == number
-    log = Path(f"{path_of(engine)}-wal").stat().st_size
+    log = Path(f"{path}-wal").stat().st_size
     assert log < 3_000 * 4_120, "checkpoints move the log into the database meanwhile"
 
 

@@ -204,9 +204,9 @@ async def test_receipts_of_an_unknown_key_delay_no_others(reader: Reader) -> Non
 async def test_an_expiry_is_in_the_ledger(reader: Reader) -> None:
     command = Acquire("lock:a", Mode.EXCLUSIVE, "did:a", new_lease_id())
     ask = authority.Ask(reader.workspace, command, "workspace_key", DIGEST)
-    assert isinstance((await authority.get().ask(ask)).outcome, Granted)
-    now = authority.get()._now()
-    clock.install(lambda: now + 60_000)
+    granted = (await authority.get().ask(ask)).outcome
+    assert isinstance(granted, Granted)
+    clock.install(lambda: granted.lease.expires_at + 30_000)
     await authority.get().tick()
     async with asyncio.timeout(10):
         while len(leaves := await reader.leaves()) < 2:
