@@ -25,11 +25,11 @@ from tests.api.client import Caller
 from tests.live.browser import PATIENCE_S, page, socket
 from tests.matrix import API_CALLERS, CALLERS, NEVER, OPERATIONS, PAGES, SOCKETS
 from tests.people import client_of, member, person, session_of
-from tests.records.conftest import Conduct, conduct, running_authority, time_
+from tests.records.conftest import Conduct, authority_clock, conduct, running_authority
 from tests.records.pages import entered
 from tests.signing import Agent
 
-__all__ = ["conduct", "running_authority", "time_"]
+__all__ = ["authority_clock", "conduct", "running_authority"]
 
 SAMPLES = {"name": "home", "reason": "lease_held", "form": "csv", "key": "x", "uidb36": "1"}
 

@@ -32,18 +32,18 @@ class Clock:
 
 
 @pytest.fixture
-def time_() -> Clock:
+def authority_clock() -> Clock:
     """The clock of the authority."""
     return Clock()
 
 
 @pytest.fixture(autouse=True)
-def running_authority(migrated_databases: None, time_: Clock) -> Iterator[None]:
+def running_authority(migrated_databases: None, authority_clock: Clock) -> Iterator[None]:
     """An authority of the test's own. The test's clock jumps, so no jump counts as an outage, and neither
     does a jump from a test on the real clock."""
     authority.stop()
     OutageRow.objects.all().delete()
-    clock.install(time_)
+    clock.install(authority_clock)
     authority.start(outage_after_ms=None)
     yield
     authority.stop()
@@ -53,8 +53,8 @@ def running_authority(migrated_databases: None, time_: Clock) -> Iterator[None]:
 
 
 @pytest.fixture
-async def db() -> AsyncIterator[Callable[..., Awaitable[Any]]]:
-    """`await db(function, *arguments)`: database work in a thread."""
+async def in_thread() -> AsyncIterator[Callable[..., Awaitable[Any]]]:
+    """`await in_thread(function, *arguments)`: database work in a thread."""
     threads = DatabaseThreads("test", 1)
 
     async def run(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -95,13 +95,13 @@ async def anonymous() -> AsyncIterator[Caller]:
 
 
 @pytest.fixture
-async def other_caller(db: Callable[..., Awaitable[Any]]) -> AsyncIterator[Caller]:
+async def other_caller(in_thread: Callable[..., Awaitable[Any]]) -> AsyncIterator[Caller]:
     """A caller of another workspace."""
 
     def key() -> str:
         return provision.create_api_key(provision.create_workspace("other")).secret
 
-    caller = Caller(await db(key))
+    caller = Caller(await in_thread(key))
     yield caller
     await caller.close()
 

@@ -26,10 +26,10 @@ KEYS = f"{TRIAL}/keys"
 
 
 @pytest.fixture
-async def signer(workspace, db):
+async def signer(workspace, in_thread):
     """A registered agent of the workspace that signs its requests."""
     agent = Agent()
-    await db(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
+    await in_thread(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
     caller = Caller(agent=agent)
     yield caller
     await caller.close()

@@ -1,6 +1,8 @@
 """Misspelt names of query parameters, members and paths: the answer suggests the right one."""
 
 import base64
+import http.client
+import json
 
 import pytest
 
@@ -163,6 +165,18 @@ async def test_case_and_double_slashes_are_not_found_with_the_right_path(path):
     sent, _ = await exchange([], method="POST", path=path)
     assert sent[0]["status"] == 404
     assert f"Did you mean {LEASE}?" in sent[1]["body"].decode()
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", LEASE), ("GET", WAIT), ("GET", WAIT + "/")])
+def test_two_slashes_after_the_host_are_named(live_server_process, method, path):
+    """A base URL that ends in a slash, joined with a path."""
+    connection = http.client.HTTPConnection("127.0.0.1", live_server_process().port, timeout=20)
+    connection.request(method, f"/{path}", b"{}" if method == "POST" else None)
+    answer = connection.getresponse()
+    assert answer.status == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert f"Did you mean {path.rstrip('/')}?" in json.load(answer)["detail"]
+    connection.close()
 
 
 # --- cursors

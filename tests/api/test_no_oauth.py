@@ -64,10 +64,10 @@ async def test_a_registration_is_refused_in_the_form_of_oauth(http):
     assert problem(form)["error"] == "invalid_request"
 
 
-async def test_the_cause_is_the_one_that_the_api_gives(http, api_key, db):
-    revoked = await db(provision.create_workspace, "revoked")
-    revoked = (await db(provision.create_api_key, revoked)).secret
-    await db(provision.revoke_api_key, revoked[: keys.PREFIX_LENGTH])
+async def test_the_cause_is_the_one_that_the_api_gives(http, api_key, in_thread):
+    revoked = await in_thread(provision.create_workspace, "revoked")
+    revoked = (await in_thread(provision.create_api_key, revoked)).secret
+    await in_thread(provision.revoke_api_key, revoked[: keys.PREFIX_LENGTH])
     for secret in (keys.make_key().secret, revoked, "imk_x", "é" * 20):
         headers = {"authorization": f"Bearer {secret}".encode()}
         api = (await http.get("/api/v1/acp/coordination/wait", headers=headers)).json()["detail"]

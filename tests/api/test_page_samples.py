@@ -40,14 +40,16 @@ def relative(value: Any, start: int, tokens_from: int, ids: dict[str, str]) -> A
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
-async def test_every_sample_is_answered_as_shown(caller: Caller, time_: Clock, situation: str) -> None:
+async def test_every_sample_is_answered_as_shown(
+    caller: Caller, authority_clock: Clock, situation: str
+) -> None:
     steps = SITUATIONS[situation]()
     lease = next((sample.answer["lease"] for sample in steps if "lease" in sample.answer), None)
     before = lease["fencingToken"] - 1 if lease else 0
-    start, shown_ids, served_ids = time_.now, {}, {}
+    start, shown_ids, served_ids = authority_clock.now, {}, {}
     real: dict[str, str] = {}
     for sample in steps:
-        await time_.advance(start + sample.at - time_.now)
+        await authority_clock.advance(start + sample.at - authority_clock.now)
         members = {name: real.get(value, value) for name, value in sample.members.items()}
         answer = await ask(caller, sample, members)
         assert answer.status_code == sample.status, answer.text

@@ -61,23 +61,25 @@ async def test_every_answer_and_its_receipt_name_the_resource(caller):
     assert outcomes == expected
 
 
-async def outbox(db, workspace):
+async def outbox(in_thread, workspace):
     """The claims that wait for the ledger or are in it, by their event."""
-    rows = await db(lambda: list(OutboxRow.objects.filter(workspace=workspace.public_id)))
+    rows = await in_thread(lambda: list(OutboxRow.objects.filter(workspace=workspace.public_id)))
     return [json.loads(bytes(row.claims)) for row in rows]
 
 
 @pytest.mark.parametrize("ending", ["expired", "released"])
-async def test_the_receipt_of_an_expiry_names_its_resource(caller, workspace, db, time_, ending, monkeypatch):
+async def test_the_receipt_of_an_expiry_names_its_resource(
+    caller, workspace, in_thread, authority_clock, ending, monkeypatch
+):
     # The drain would take the claims out of the outbox.
     monkeypatch.setattr("coordination.authority.outbox.Drain._round", lambda self, drained: 0)
     lease = (await caller.lease("doc:a#read", A)).json()["lease"]
     if ending == "expired":
-        await time_.advance(30_000)
+        await authority_clock.advance(30_000)
     else:
         command = Revoke("doc:a", lease["leaseId"])
         await authority.get().ask(Ask(workspace.public_id, command, "operator", ""))
-    claims = next(one for one in await outbox(db, workspace) if "auth" not in one)
+    claims = next(one for one in await outbox(in_thread, workspace) if "auth" not in one)
     assert (claims["outcome"], claims["resource"]) == (ending, "doc:a")
     assert named(claims["result"]) == "doc:a"
 

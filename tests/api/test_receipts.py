@@ -76,10 +76,10 @@ async def test_every_answer_of_lease_and_release_has_a_receipt(caller, workspace
     assert len(ids) == len(answers)
 
 
-async def test_a_receipt_says_how_the_caller_was_authenticated(trial, caller, workspace, db):
+async def test_a_receipt_says_how_the_caller_was_authenticated(trial, caller, workspace, in_thread):
     signed = await trial.lease("lock:a", trial.agent.did)
     assert (await checked(trial, signed))["auth"] == "signature"
-    own = Caller((await db(provision.create_api_key, workspace, actor_did=A)).secret)
+    own = Caller((await in_thread(provision.create_api_key, workspace, actor_did=A)).secret)
     assert (await checked(own, await own.lease("lock:a", A)))["auth"] == "agent_key"
     await own.close()
 

@@ -114,28 +114,28 @@ def rows_of(workspace: str) -> dict[str, int]:
     return found
 
 
-async def ledger_up_to_date(trial, db, workspace) -> dict[str, int]:
+async def ledger_up_to_date(trial, in_thread, workspace) -> dict[str, int]:
     """The rows of the workspace once the ledger has a lease that the trial now asks for."""
-    before = await db(rows_of, workspace)
+    before = await in_thread(rows_of, workspace)
     assert (await trial.lease("lock:own", trial.agent.did)).status_code == 200
     async with asyncio.timeout(20):
-        while (found := await db(rows_of, workspace))["ledger_entry"] == before["ledger_entry"]:
+        while (found := await in_thread(rows_of, workspace))["ledger_entry"] == before["ledger_entry"]:
             await asyncio.sleep(0.02)
     return found
 
 
-async def test_a_run_leaves_nothing_on_the_disk(trial, db, without_pauses):
+async def test_a_run_leaves_nothing_on_the_disk(trial, in_thread, without_pauses):
     """Otherwise one call without an account would leave a hundred entries in a permanent ledger."""
     workspace = (await trial.call("GET", TRIAL)).json()["workspace"]
     for _ in range(2):
         assert lines_of(await trial.call("POST", STAMPEDE, {"resource": FILE}))[-1]["grants"] == 50
-    found = await ledger_up_to_date(trial, db, workspace)
+    found = await ledger_up_to_date(trial, in_thread, workspace)
     assert (found["ledger_entry"], found["lease_agent"], found["lease_trust_move"]) == (1, 1, 0)
     assert found["lease_outbox"] == 0
     assert not authority.passing
 
 
-async def test_a_run_whose_caller_disconnects_leaves_nothing_on_the_disk(trial, db, monkeypatch):
+async def test_a_run_whose_caller_disconnects_leaves_nothing_on_the_disk(trial, in_thread, monkeypatch):
     """Every agent that reads holds the file at that moment; their returned leases leave no rows either."""
     monkeypatch.setattr(stampede, "WORK_S", 30.0)
     workspace = (await trial.call("GET", TRIAL)).json()["workspace"]
@@ -148,7 +148,7 @@ async def test_a_run_whose_caller_disconnects_leaves_nothing_on_the_disk(trial, 
     async with asyncio.timeout(20):
         while authority.passing:
             await asyncio.sleep(0.02)
-    found = await ledger_up_to_date(trial, db, workspace)
+    found = await ledger_up_to_date(trial, in_thread, workspace)
     assert (found["ledger_entry"], found["lease_agent"], found["lease_trust_move"]) == (1, 1, 0)
     assert (await trial.wait("file:report")).json()["holders"] == []
 

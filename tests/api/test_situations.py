@@ -55,22 +55,22 @@ async def test_two_agents_take_turns_with_one_lock(caller):
     assert (await granted(await caller.lease(LOCK, B)))["fencingToken"] == 2
 
 
-async def test_asking_again_renews_and_ttl_ms_is_ignored(caller, time_):
+async def test_asking_again_renews_and_ttl_ms_is_ignored(caller, authority_clock):
     first = await granted(await caller.lease(LOCK, A))
-    await time_.advance(10_000)
+    await authority_clock.advance(10_000)
     body = {"resource": LOCK, "actorDid": A, "ttlMs": 1, "ttl": 86_400_000}
     again = await granted(await caller.call("POST", "/api/v1/acp/coordination/lease", body))
     assert again["renewed"] is True
     assert (again["leaseId"], again["fencingToken"]) == (first["leaseId"], first["fencingToken"])
     assert again["ttlMs"] == settings.LEASE_TTL_MS == 30_000
-    await time_.advance(29_999)
+    await authority_clock.advance(29_999)
     await refused(await caller.lease(LOCK, B))
 
 
-async def test_a_crashed_holder_loses_trust_once_and_the_next_gets_the_lock(caller, time_):
+async def test_a_crashed_holder_loses_trust_once_and_the_next_gets_the_lock(caller, authority_clock):
     await granted(await caller.lease(LOCK, A))
     await refused(await caller.lease(LOCK, B))
-    await time_.advance(settings.LEASE_TTL_MS)
+    await authority_clock.advance(settings.LEASE_TTL_MS)
     assert await caller.trust(A) == {"score": 45.0, "releases": 0, "expiries": 1}
     picture = (await caller.wait(LOCK)).json()
     assert picture["holders"] == []
@@ -78,7 +78,7 @@ async def test_a_crashed_holder_loses_trust_once_and_the_next_gets_the_lock(call
     assert (await granted(await caller.lease(LOCK, B)))["fencingToken"] == 2
     # An expired lease is not held, and does not cost trust a second time.
     assert (await refused(await caller.release(LOCK, A), "not_held"))["holder"] == B
-    await time_.advance(60_000)
+    await authority_clock.advance(60_000)
     assert await caller.trust(A) == {"score": 45.0, "releases": 0, "expiries": 1}
 
 
@@ -169,9 +169,9 @@ async def test_a_waiter_withdraws(caller):
     assert (await caller.wait(LOCK)).json()["queue"] == []
 
 
-async def test_a_stale_lease_id_is_refused_and_changes_nothing(caller, time_):
+async def test_a_stale_lease_id_is_refused_and_changes_nothing(caller, authority_clock):
     old = await granted(await caller.lease(LOCK, A))
-    await time_.advance(settings.LEASE_TTL_MS)
+    await authority_clock.advance(settings.LEASE_TTL_MS)
     await granted(await caller.lease(LOCK, A))
     before = (await caller.wait()).json()
     for lease_id in (old["leaseId"], "lse_never", "", "\x00", "x" * 256):

@@ -21,11 +21,11 @@ Begin = Callable[[str], Awaitable[httpx.Response]]
 
 
 @pytest.fixture
-async def begin(settings: Any, db: Any) -> AsyncIterator[Begin]:
+async def begin(settings: Any, in_thread: Any) -> AsyncIterator[Begin]:
     """`await begin(address)`: a new key begins a trial from an address. No other trial is younger than an
     hour."""
     settings.TRUSTED_PROXIES = networks("127.0.0.1")
-    await db(Trial.objects.update, created_at=timezone.now() - timedelta(hours=2))
+    await in_thread(Trial.objects.update, created_at=timezone.now() - timedelta(hours=2))
     callers: list[Caller] = []
 
     async def begin(address: str) -> httpx.Response:
@@ -55,14 +55,14 @@ async def test_ipv4_addresses_share_no_limit(begin, settings):
     assert site_hash("198.51.100.1") == site_hash("::ffff:198.51.100.1") == site_hash("") == ""
 
 
-async def test_all_addresses_together_have_a_limit(begin, settings, db):
+async def test_all_addresses_together_have_a_limit(begin, settings, in_thread):
     settings.TRIALS_IN_ALL = 4
     answers = await asyncio.gather(*(begin(f"198.51.100.{number}") for number in range(9)))
     assert sorted(answer.status_code for answer in answers) == [201] * 4 + [429] * 5
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert "4 trials an hour" in problem(refused, 429, "rate_limited")["detail"]
     assert 3500 < int(refused.headers["retry-after"]) <= 3600
-    await db(Trial.objects.update, created_at=timezone.now() - timedelta(hours=1, seconds=1))
+    await in_thread(Trial.objects.update, created_at=timezone.now() - timedelta(hours=1, seconds=1))
     assert (await begin("198.51.100.1")).status_code == 201
 
 
@@ -71,10 +71,10 @@ async def test_a_trial_goes_on_when_no_new_one_may_begin(trial, settings):
     assert (await trial.call("POST", KEYS, {"did": trial.agent.did})).status_code == 200
 
 
-async def test_a_trial_keeps_no_more_tickets_than_it_can_use(trial, db, monkeypatch):
+async def test_a_trial_keeps_no_more_tickets_than_it_can_use(trial, in_thread, monkeypatch):
     monkeypatch.setattr(tickets, "AT_ONCE", 3)
     answers = [await trial.call("POST", f"{TRIAL}/ticket") for _ in range(4)]
     assert [answer.status_code for answer in answers] == [201, 201, 201, 429]
     problem(answers[-1], 429, "rate_limited")
-    await db(Ticket.objects.update, expires_at=timezone.now())
+    await in_thread(Ticket.objects.update, expires_at=timezone.now())
     assert (await trial.call("POST", f"{TRIAL}/ticket")).status_code == 201

@@ -15,9 +15,17 @@ from .contestants import (
     TwoOnPostgres,
 )
 from .dashboards import dashboards
-from .durable import alone
 from .hand_over import hand_over
-from .workloads import Workload, echo, etcd_cycle, many_workspaces, one_workspace, redis_cycle, stampede
+from .workloads import (
+    Workload,
+    alone,
+    echo,
+    etcd_cycle,
+    many_workspaces,
+    one_workspace,
+    redis_cycle,
+    stampede,
+)
 
 
 @dataclass(frozen=True)

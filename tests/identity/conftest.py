@@ -72,8 +72,8 @@ def trial(agent: Agent) -> Trial:
 
 
 @pytest.fixture
-def db() -> Iterator[Callable]:
-    """`await db(function, *arguments)`: blocking database work in a thread of the test's own."""
+def in_thread() -> Iterator[Callable]:
+    """`await in_thread(function, *arguments)`: blocking database work in a thread of the test's own."""
     threads = DatabaseThreads("test", 1)
 
     async def run(function, *arguments, **options):

@@ -37,8 +37,8 @@ async def test_a_workspace_key_acts_for_any_agent(authenticator, workspace, api_
     principal.require_write()
 
 
-async def test_an_agent_key_names_only_itself(authenticator, workspace, db):
-    secret = (await db(provision.create_api_key, workspace, actor_did=DID)).secret
+async def test_an_agent_key_names_only_itself(authenticator, workspace, in_thread):
+    secret = (await in_thread(provision.create_api_key, workspace, actor_did=DID)).secret
     principal = await authenticator.authenticate(asking(f"bearer  {secret}"))
     assert (principal.auth, principal.actor) == ("agent_key", DID)
     principal.require_actor(DID)
@@ -47,17 +47,17 @@ async def test_an_agent_key_names_only_itself(authenticator, workspace, db):
     assert (caught.value.reason, caught.value.status) == ("actor_mismatch", 403)
 
 
-async def test_a_read_only_key_does_not_write(authenticator, workspace, db):
-    secret = (await db(provision.create_api_key, workspace, read_only=True)).secret
+async def test_a_read_only_key_does_not_write(authenticator, workspace, in_thread):
+    secret = (await in_thread(provision.create_api_key, workspace, read_only=True)).secret
     principal = await authenticator.authenticate(asking(f"Bearer {secret}"))
     with pytest.raises(Problem) as caught:
         principal.require_write()
     assert (caught.value.reason, caught.value.status) == ("forbidden", 403)
 
 
-async def test_the_workspaces_own_classes_come_with_it(authenticator, workspace, api_key, db):
+async def test_the_workspaces_own_classes_come_with_it(authenticator, workspace, api_key, in_thread):
     workspace.semantic_classes = {"wiki": "shared"}
-    await db(workspace.save)
+    await in_thread(workspace.save)
     principal = await authenticator.authenticate(asking(f"Bearer {api_key}"))
     assert principal.semantic_classes == {"wiki": "shared"}
     with pytest.raises(TypeError):
@@ -73,14 +73,14 @@ async def test_without_credentials_the_challenge_says_what_to_send(authenticator
 
 
 async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(
-    authenticator, workspace, clock, db
+    authenticator, workspace, clock, in_thread
 ):
     soon = datetime.fromtimestamp(START, UTC) + timedelta(seconds=1)
-    revoked = await db(provision.create_api_key, workspace)
-    expired = await db(provision.create_api_key, workspace, expires_at=soon)
-    await db(provision.revoke_api_key, revoked.prefix)
+    revoked = await in_thread(provision.create_api_key, workspace)
+    expired = await in_thread(provision.create_api_key, workspace, expires_at=soon)
+    await in_thread(provision.revoke_api_key, revoked.prefix)
     clock.now += 1
-    live = (await db(provision.create_api_key, workspace)).secret
+    live = (await in_thread(provision.create_api_key, workspace)).secret
     refused = [
         revoked.secret,
         expired.secret,
@@ -110,8 +110,8 @@ async def test_an_empty_header_is_not_a_wrong_key(authenticator):
         assert problem.headers["www-authenticate"] == CHALLENGE
 
 
-async def test_a_key_with_a_known_prefix_and_another_secret_is_unknown(authenticator, workspace, db):
-    secret = (await db(provision.create_api_key, workspace)).secret
+async def test_a_key_with_a_known_prefix_and_another_secret_is_unknown(authenticator, workspace, in_thread):
+    secret = (await in_thread(provision.create_api_key, workspace)).secret
     body = secret[len(keys.MARK) : -keys.CHECKSUM_LENGTH - 1] + ("0" if secret[46] != "0" else "1")
     forged = keys.MARK + body + keys._checksum(body)
     assert keys.well_formed(forged)
@@ -119,9 +119,9 @@ async def test_a_key_with_a_known_prefix_and_another_secret_is_unknown(authentic
     assert (await refusal(authenticator, f"Bearer {forged}")).reason == "unauthenticated"
 
 
-async def test_a_key_expires_while_it_is_remembered(authenticator, workspace, clock, db):
+async def test_a_key_expires_while_it_is_remembered(authenticator, workspace, clock, in_thread):
     soon = datetime.fromtimestamp(START, UTC) + timedelta(milliseconds=100)
-    secret = (await db(provision.create_api_key, workspace, expires_at=soon)).secret
+    secret = (await in_thread(provision.create_api_key, workspace, expires_at=soon)).secret
     await authenticator.authenticate(asking(f"Bearer {secret}"))
     clock.now += 0.1
     assert (await refusal(authenticator, f"Bearer {secret}")).reason == "unauthenticated"
@@ -134,33 +134,35 @@ def last_used(secret):
     return ApiKey.objects.get(prefix=secret[: keys.PREFIX_LENGTH]).last_used_at
 
 
-async def test_the_last_use_is_recorded_to_the_minute(authenticator, workspace, clock, db):
-    first, second = [(await db(provision.create_api_key, workspace)).secret for _ in range(2)]
-    assert await db(last_used, first) is None
+async def test_the_last_use_is_recorded_to_the_minute(authenticator, workspace, clock, in_thread):
+    first, second = [(await in_thread(provision.create_api_key, workspace)).secret for _ in range(2)]
+    assert await in_thread(last_used, first) is None
     clock.now = START + 61
     for secret in (first, first, second):
         await authenticator.authenticate(asking(f"Bearer {secret}"))
     authenticator.close()
     assert (
-        await db(last_used, first) == await db(last_used, second) == datetime.fromtimestamp(START + 60, UTC)
+        await in_thread(last_used, first)
+        == await in_thread(last_used, second)
+        == datetime.fromtimestamp(START + 60, UTC)
     )
     clock.now = START + 125
     await authenticator.authenticate(asking(f"Bearer {first}"))
     authenticator.close()
-    assert await db(last_used, first) == datetime.fromtimestamp(START + 120, UTC)
-    assert await db(last_used, second) == datetime.fromtimestamp(START + 60, UTC)
+    assert await in_thread(last_used, first) == datetime.fromtimestamp(START + 120, UTC)
+    assert await in_thread(last_used, second) == datetime.fromtimestamp(START + 60, UTC)
 
 
-async def test_a_later_use_recorded_by_another_process_stays(authenticator, api_key, clock, db):
+async def test_a_later_use_recorded_by_another_process_stays(authenticator, api_key, clock, in_thread):
     later = datetime.fromtimestamp(START + 600, UTC)
-    await db(ApiKey.objects.filter(prefix=api_key[: keys.PREFIX_LENGTH]).update, last_used_at=later)
+    await in_thread(ApiKey.objects.filter(prefix=api_key[: keys.PREFIX_LENGTH]).update, last_used_at=later)
     await authenticator.authenticate(asking(f"Bearer {api_key}"))
     authenticator.close()
-    assert await db(last_used, api_key) == later
+    assert await in_thread(last_used, api_key) == later
 
 
 async def test_a_use_that_cannot_be_recorded_delays_nothing_and_is_logged(
-    authenticator, api_key, clock, monkeypatch, caplog, db
+    authenticator, api_key, clock, monkeypatch, caplog, in_thread
 ):
     hanging, written = threading.Event(), bearer._write_last_uses
 
@@ -174,12 +176,12 @@ async def test_a_use_that_cannot_be_recorded_delays_nothing_and_is_logged(
         hanging.set()
         authenticator.close()
     assert "last use" in caplog.text
-    assert await db(last_used, api_key) is None
+    assert await in_thread(last_used, api_key) is None
     monkeypatch.setattr(bearer, "_write_last_uses", written)
     clock.now += 60
     await authenticator.authenticate(asking(f"Bearer {api_key}"))
     authenticator.close()
-    assert await db(last_used, api_key) is not None
+    assert await in_thread(last_used, api_key) is not None
 
 
 # --- storage trouble

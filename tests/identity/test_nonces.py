@@ -89,16 +89,16 @@ def test_a_server_sweeps_by_itself(live_server_process: Callable[..., ServerProc
 
 
 async def test_a_key_has_a_limit_of_signed_requests_a_minute(
-    authenticator, agent, trial, clock, db, settings
+    authenticator, agent, trial, clock, in_thread, settings
 ):
     settings.TRIAL_REQUESTS = 5
     for _ in range(5):
         await authenticator.authenticate(lease(agent, clock), spend=False)
-    before = await db(Nonce.objects.count)
+    before = await in_thread(Nonce.objects.count)
     problem = await refusal(authenticator.authenticate(lease(agent, clock), spend=False))
     assert (problem.reason, problem.status) == ("rate_limited", 429)
     assert 1 <= int(problem.headers["retry-after"]) <= 60
-    assert await db(Nonce.objects.count) == before
+    assert await in_thread(Nonce.objects.count) == before
     clock.now += int(problem.headers["retry-after"])
     await authenticator.authenticate(lease(agent, clock), spend=False)
 
@@ -111,9 +111,11 @@ async def test_an_unknown_key_has_a_share_too(authenticator, agent, clock, setti
     await authenticator.proven_key(lease(Agent(), clock))
 
 
-async def test_a_registered_agent_has_another_limit(authenticator, agent, workspace, clock, db, settings):
+async def test_a_registered_agent_has_another_limit(
+    authenticator, agent, workspace, clock, in_thread, settings
+):
     settings.TRIAL_REQUESTS, settings.AGENT_REQUESTS = 1, 3
-    await db(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
+    await in_thread(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
     for _ in range(3):
         await authenticator.authenticate(lease(agent, clock))
     assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "rate_limited"

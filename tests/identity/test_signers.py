@@ -25,24 +25,26 @@ def register(agent, workspace):
 # --- registered agents
 
 
-async def test_a_registered_agent_signs_without_a_trial(authenticator, agent, workspace, clock, db):
-    await db(register, agent, workspace)
+async def test_a_registered_agent_signs_without_a_trial(authenticator, agent, workspace, clock, in_thread):
+    await in_thread(register, agent, workspace)
     principal = await authenticator.authenticate(lease(agent, clock))
     assert principal == Principal(workspace.public_id, "signature", agent.did, False, {}, None)
 
 
-async def test_a_revoked_registration_ends_at_once(authenticator, agent, workspace, clock, db):
-    registered = await db(register, agent, workspace)
+async def test_a_revoked_registration_ends_at_once(authenticator, agent, workspace, clock, in_thread):
+    registered = await in_thread(register, agent, workspace)
     await authenticator.authenticate(lease(agent, clock))
     registered.revoked_at = datetime.now(UTC)
-    await db(registered.save)
+    await in_thread(registered.save)
     assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "unauthenticated"
 
 
-async def test_an_agent_of_several_workspaces_must_name_one(authenticator, agent, workspace, clock, db):
-    other = await db(provision.create_workspace, "another")
-    await db(register, agent, workspace)
-    await db(register, agent, other)
+async def test_an_agent_of_several_workspaces_must_name_one(
+    authenticator, agent, workspace, clock, in_thread
+):
+    other = await in_thread(provision.create_workspace, "another")
+    await in_thread(register, agent, workspace)
+    await in_thread(register, agent, other)
     problem = await refusal(authenticator.authenticate(lease(agent, clock)))
     assert problem.reason == "unauthenticated"
     assert "Intramedial-Workspace" in problem.detail
@@ -52,9 +54,11 @@ async def test_an_agent_of_several_workspaces_must_name_one(authenticator, agent
         assert principal.workspace == chosen.public_id
 
 
-async def test_the_named_workspace_must_be_signed_and_its_own(authenticator, agent, workspace, clock, db):
-    await db(register, agent, workspace)
-    other = await db(provision.create_workspace, "another")
+async def test_the_named_workspace_must_be_signed_and_its_own(
+    authenticator, agent, workspace, clock, in_thread
+):
+    await in_thread(register, agent, workspace)
+    other = await in_thread(provision.create_workspace, "another")
     headers = {"intramedial-workspace": other.public_id}
     problem = await refusal(authenticator.authenticate(lease(agent, clock, headers=headers)))
     assert problem.reason == "unauthenticated"
@@ -64,9 +68,9 @@ async def test_the_named_workspace_must_be_signed_and_its_own(authenticator, age
 
 
 async def test_an_agent_with_a_trial_and_a_registration_must_name_one(
-    authenticator, agent, trial, workspace, clock, db
+    authenticator, agent, trial, workspace, clock, in_thread
 ):
-    await db(register, agent, workspace)
+    await in_thread(register, agent, workspace)
     assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "unauthenticated"
     for public_id, in_trial in ((workspace.public_id, False), (trial.workspace.public_id, True)):
         principal = await authenticator.authenticate(
@@ -77,26 +81,26 @@ async def test_an_agent_with_a_trial_and_a_registration_must_name_one(
     assert (await authenticator.authenticate(lease(agent, clock))).workspace == workspace.public_id
 
 
-async def test_an_unknown_key_is_unauthenticated_and_leaves_nothing(authenticator, agent, clock, db):
-    before = await db(Nonce.objects.count)
+async def test_an_unknown_key_is_unauthenticated_and_leaves_nothing(authenticator, agent, clock, in_thread):
+    before = await in_thread(Nonce.objects.count)
     problem = await refusal(authenticator.authenticate(lease(agent, clock)))
     assert (problem.reason, problem.status) == ("unauthenticated", 401)
     assert "www-authenticate" in problem.headers
-    assert await db(Nonce.objects.count) == before
+    assert await in_thread(Nonce.objects.count) == before
 
 
 # --- replays
 
 
-async def test_a_request_is_used_once(authenticator, agent, trial, clock, db):
+async def test_a_request_is_used_once(authenticator, agent, trial, clock, in_thread):
     parts = lease(agent, clock)
     await authenticator.authenticate(parts)
     problem = await refusal(authenticator.authenticate(parts))
     assert (problem.reason, problem.status) == ("replayed", 401)
-    assert await db(calls_used, trial) == 1
+    assert await in_thread(calls_used, trial) == 1
 
 
-async def test_one_of_many_concurrent_copies_passes(authenticator, agent, trial, clock, db):
+async def test_one_of_many_concurrent_copies_passes(authenticator, agent, trial, clock, in_thread):
     authenticators, parts = [authenticator, Authenticator(clock)], lease(agent, clock)
     try:
         answers = await asyncio.gather(
@@ -106,7 +110,7 @@ async def test_one_of_many_concurrent_copies_passes(authenticator, agent, trial,
         authenticators[1].close()
     assert sum(isinstance(answer, Principal) for answer in answers) == 1
     assert [answer.reason for answer in answers if isinstance(answer, Problem)] == ["replayed"] * 19
-    assert await db(calls_used, trial) == 1
+    assert await in_thread(calls_used, trial) == 1
 
 
 async def test_a_nonce_is_used_up_for_any_other_request(authenticator, agent, trial, clock):
@@ -115,31 +119,33 @@ async def test_a_nonce_is_used_up_for_any_other_request(authenticator, agent, tr
     assert (await refusal(authenticator.authenticate(other))).reason == "replayed"
 
 
-async def test_different_keys_may_use_the_same_nonce(authenticator, agent, trial, workspace, clock, db):
+async def test_different_keys_may_use_the_same_nonce(
+    authenticator, agent, trial, workspace, clock, in_thread
+):
     second = Agent()
-    await db(register, second, workspace)
+    await in_thread(register, second, workspace)
     await authenticator.authenticate(lease(agent, clock, nonce="n"))
     await authenticator.authenticate(lease(second, clock, nonce="n"))
 
 
-async def test_a_nonce_is_kept_while_its_signature_is_valid(authenticator, agent, trial, clock, db):
+async def test_a_nonce_is_kept_while_its_signature_is_valid(authenticator, agent, trial, clock, in_thread):
     parts = lease(agent, clock)
     await authenticator.authenticate(parts)
     clock.now = START + signatures.MAX_VALIDITY_S + signatures.MAX_SKEW_S
-    await db(signers.sweep_nonces, clock.now)
+    await in_thread(signers.sweep_nonces, clock.now)
     assert (await refusal(authenticator.authenticate(parts))).reason == "replayed"
     clock.now += 1
     assert (await refusal(authenticator.authenticate(parts))).reason == "bad_signature"
 
 
-async def test_old_nonces_are_deleted(authenticator, agent, trial, clock, db):
-    old = await db(
+async def test_old_nonces_are_deleted(authenticator, agent, trial, clock, in_thread):
+    old = await in_thread(
         Nonce.objects.create, key_and_nonce="old", expires_at=datetime.fromtimestamp(START - 1, UTC)
     )
     await authenticator.authenticate(lease(agent, clock))
     authenticator.close()
-    assert not await db(Nonce.objects.filter(pk=old.pk).exists)
-    assert await db(Nonce.objects.filter(expires_at=datetime.fromtimestamp(START + 90, UTC)).exists)
+    assert not await in_thread(Nonce.objects.filter(pk=old.pk).exists)
+    assert await in_thread(Nonce.objects.filter(expires_at=datetime.fromtimestamp(START + 90, UTC)).exists)
 
 
 def test_a_sweep_is_bounded(monkeypatch):
@@ -154,7 +160,7 @@ def test_a_sweep_is_bounded(monkeypatch):
 # --- refused requests
 
 
-async def test_a_bad_signature_says_what_is_wrong(authenticator, agent, trial, clock, db):
+async def test_a_bad_signature_says_what_is_wrong(authenticator, agent, trial, clock, in_thread):
     parts = lease(agent, clock)
     clock.now += 3600
     problem = await refusal(authenticator.authenticate(parts))
@@ -162,7 +168,7 @@ async def test_a_bad_signature_says_what_is_wrong(authenticator, agent, trial, c
     assert "server's time" in problem.detail
     tampered = dataclasses.replace(lease(agent, clock), body=BODY + b" ")
     assert "Content-Digest" in (await refusal(authenticator.authenticate(tampered))).detail
-    assert await db(calls_used, trial) == 0
+    assert await in_thread(calls_used, trial) == 0
 
 
 async def test_a_key_and_a_signature_together_are_refused(authenticator, agent, trial, api_key, clock):

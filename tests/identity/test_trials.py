@@ -28,14 +28,14 @@ async def as_coroutine(function, *arguments):
     return function(*arguments)
 
 
-async def test_only_calls_that_spend_are_counted(authenticator, agent, trial, clock, db):
+async def test_only_calls_that_spend_are_counted(authenticator, agent, trial, clock, in_thread):
     assert (await authenticator.authenticate(lease(agent, clock), spend=False)).trial.calls_used == 0
     assert (await authenticator.authenticate(lease(agent, clock))).trial.calls_used == 1
     assert (await authenticator.authenticate(lease(agent, clock))).trial.calls_used == 2
-    assert await db(calls_used, trial) == 2
+    assert await in_thread(calls_used, trial) == 2
 
 
-async def test_exactly_35_of_200_parallel_calls_pass(authenticator, agent, trial, clock, db):
+async def test_exactly_35_of_200_parallel_calls_pass(authenticator, agent, trial, clock, in_thread):
     authenticators = [authenticator, Authenticator(clock)]  # as in two processes
     requests = [lease(agent, clock) for _ in range(200)]
     try:
@@ -51,25 +51,27 @@ async def test_exactly_35_of_200_parallel_calls_pass(authenticator, agent, trial
         ("trial_exhausted", 429)
     }
     assert len(answers) - len(passed) == 165
-    assert await db(calls_used, trial) == 35
+    assert await in_thread(calls_used, trial) == 35
 
 
-async def test_an_exhausted_trial_is_refused_and_can_still_be_read(authenticator, agent, trial, clock, db):
-    await db(Trial.objects.filter(pk=trial.pk).update, calls_used=35)
+async def test_an_exhausted_trial_is_refused_and_can_still_be_read(
+    authenticator, agent, trial, clock, in_thread
+):
+    await in_thread(Trial.objects.filter(pk=trial.pk).update, calls_used=35)
     problem = await refusal(authenticator.authenticate(lease(agent, clock)))
     assert (problem.reason, problem.status) == ("trial_exhausted", 429)
     assert problem.headers["ratelimit"] == f'"trial";r=0;t={7 * DAY_S}'
     assert (await authenticator.authenticate(lease(agent, clock), spend=False)).trial.calls_used == 35
 
 
-async def test_a_trial_ends_on_time(authenticator, agent, trial, clock, db):
+async def test_a_trial_ends_on_time(authenticator, agent, trial, clock, in_thread):
     clock.now = START + 7 * DAY_S - 1
     assert await authenticator.authenticate(lease(agent, clock))
     clock.now += 1
     for spend in (True, False):
         problem = await refusal(authenticator.authenticate(lease(agent, clock), spend=spend))
         assert (problem.reason, problem.status) == ("trial_expired", 401)
-    assert await db(calls_used, trial) == 1
+    assert await in_thread(calls_used, trial) == 1
 
 
 async def test_a_trial_that_ends_within_the_request_is_expired(
@@ -80,16 +82,18 @@ async def test_a_trial_that_ends_within_the_request_is_expired(
     assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "trial_expired"
 
 
-async def test_the_key_of_a_purged_trial_is_still_known_as_expired(authenticator, agent, trial, clock, db):
-    await db(Workspace.objects.filter(pk=trial.workspace_id).delete)
+async def test_the_key_of_a_purged_trial_is_still_known_as_expired(
+    authenticator, agent, trial, clock, in_thread
+):
+    await in_thread(Workspace.objects.filter(pk=trial.workspace_id).delete)
     for options in ({}, {"headers": {"intramedial-workspace": "ws_gone"}}):
         problem = await refusal(authenticator.authenticate(lease(agent, clock, **options)))
         assert problem.reason == "trial_expired"
 
 
-async def test_agents_of_one_trial_share_its_calls(authenticator, agent, trial, clock, db):
+async def test_agents_of_one_trial_share_its_calls(authenticator, agent, trial, clock, in_thread):
     second = Agent()
-    await db(TrialAgent.objects.create, trial=trial, did=second.did)
+    await in_thread(TrialAgent.objects.create, trial=trial, did=second.did)
     await authenticator.authenticate(lease(agent, clock))
     principal = await authenticator.authenticate(lease(second, clock))
     assert (principal.actor, principal.workspace) == (second.did, trial.workspace.public_id)

@@ -11,10 +11,10 @@ import uvicorn
 
 from intramedial.asgi import application
 from intramedial.workspaces import provision
-from tests.api.conftest import db, running_authority, time_
+from tests.api.conftest import authority_clock, in_thread, running_authority
 from tests.mcp.client import Agent, Wire
 
-__all__ = ["db", "running_authority", "time_"]
+__all__ = ["authority_clock", "in_thread", "running_authority"]
 
 
 @pytest.fixture
@@ -75,20 +75,20 @@ async def wire(url: str, api_key: str) -> AsyncIterator[Wire]:
 
 
 @pytest.fixture
-async def make_key(db: Callable[..., Awaitable[Any]], workspace: Any) -> Callable[..., Awaitable[str]]:
+async def make_key(in_thread: Callable[..., Awaitable[Any]], workspace: Any) -> Callable[..., Awaitable[str]]:
     """`await make_key(actor_did=…, read_only=…)`: the secret of a key of the workspace."""
 
     async def made(**options: Any) -> str:
-        return (await db(provision.create_api_key, workspace, **options)).secret
+        return (await in_thread(provision.create_api_key, workspace, **options)).secret
 
     return made
 
 
 @pytest.fixture
-async def other_key(db: Callable[..., Awaitable[Any]]) -> str:
+async def other_key(in_thread: Callable[..., Awaitable[Any]]) -> str:
     """The secret of a key of another workspace."""
 
     def made() -> str:
         return provision.create_api_key(provision.create_workspace("other")).secret
 
-    return await db(made)
+    return await in_thread(made)

@@ -216,3 +216,28 @@ async def test_the_text_of_every_result_has_its_json_after_the_words(connect, ap
     for result in results:
         assert json_of(result) == result.structured_content
         assert not result.content[0].text.startswith("{")
+
+
+# --- near names ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", ["lease.acquire", "lease.release", "lease.withdraw", "status"])
+@pytest.mark.parametrize(("right", "given"), [("actorDid", "actor_did"), ("resource", "resourse")])
+async def test_the_right_name_is_suggested(wire, tool, right, given):
+    arguments = {"resource": "lock:a", "actorDid": "did:web:a.example"}
+    arguments[given] = arguments.pop(right)
+    answer = await wire.call(f"coordination.{tool}", arguments)
+    words = (
+        f"did you mean {right}?"
+        if f"coordination.{tool}" in CLOSED
+        else f"the name is {right}; you sent {given}"
+    )
+    assert words in json.dumps(answer)
+
+
+@pytest.mark.parametrize("given", ["resourse", "Resource", "resource_name"])
+async def test_a_misspelt_resource_does_not_show_the_whole_workspace(wire, given):
+    await wire.call("coordination.lease.acquire", {"resource": "lock:a", "actorDid": "did:web:a.example"})
+    answer = json.dumps(await wire.call("coordination.wait", {given: "lock:b"}))
+    assert "did you mean resource?" in answer
+    assert "lock:a" not in answer

@@ -38,13 +38,13 @@ def shape(value):
     return [shape(item) for item in value] if isinstance(value, list) else value
 
 
-async def test_a_lease_from_its_grant_to_its_release(agents, rest, time_):
+async def test_a_lease_from_its_grant_to_its_release(agents, rest, authority_clock):
     first, second = agents
     granted = await first.call("lease.acquire", resource=LOCK, ttlMs=86_400_000)
     lease = granted.structured_content["lease"]
     assert (lease["holder"], lease["mode"], lease["fencingToken"]) == (A, "exclusive", 1)
     assert (lease["ttlMs"], lease["renewed"]) == (30_000, False)
-    assert lease["expiresAt"] == instant(time_.now + 30_000)
+    assert lease["expiresAt"] == instant(authority_clock.now + 30_000)
     assert text_of(granted).startswith(f'Granted: you hold "{LOCK}" (exclusive) until {lease["expiresAt"]}')
 
     held = await second.call("lease.acquire", resource=LOCK)
@@ -145,11 +145,11 @@ async def test_a_deadlock_names_the_cycle_and_what_to_do(agents):
     assert (await first.body("wait"))["deadlocks"] == []
 
 
-async def test_the_status_tool_shows_what_an_agent_holds_and_waits_for(agents, time_, rest):
+async def test_the_status_tool_shows_what_an_agent_holds_and_waits_for(agents, authority_clock, rest):
     first, second = agents
     assert await first.body("status", resource=LOCK) == {
         "ok": True,
-        "serverTime": instant(time_.now),
+        "serverTime": instant(authority_clock.now),
         "resource": LOCK,
         "actorDid": A,
         "holds": False,
@@ -157,7 +157,7 @@ async def test_the_status_tool_shows_what_an_agent_holds_and_waits_for(agents, t
         "ahead": [],
     }
     lease = (await first.body("lease.acquire", resource=LOCK))["lease"]
-    await time_.advance(10_000)
+    await authority_clock.advance(10_000)
     holds = await first.call("status", resource=LOCK)
     reply = holds.structured_content
     assert (reply["holds"], reply["fencingToken"], reply["remainingMs"]) == (True, 1, 20_000)
@@ -183,9 +183,9 @@ async def test_the_status_tool_shows_what_an_agent_holds_and_waits_for(agents, t
     await first.body("lease.release", resource=LOCK)
     await rest.request("DELETE", "/wait", params={"resource": LOCK, "actorDid": C})
     offered = await second.call("status", resource=LOCK)
-    assert offered.structured_content["offeredUntil"] == instant(time_.now + 2_000)
+    assert offered.structured_content["offeredUntil"] == instant(authority_clock.now + 2_000)
     assert "acquire it now" in text_of(offered)
-    await time_.advance(2_000)
+    await authority_clock.advance(2_000)
     assert (await second.body("status", resource=LOCK))["queued"] is False
 
 

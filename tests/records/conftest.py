@@ -13,10 +13,10 @@ from coordination.authority import process as authority
 from coordination.authority.process import Ask
 from coordination.core.messages import Acquire, Command, Outcome, Release
 from coordination.core.model import Mode
-from tests.api.conftest import Clock, running_authority, time_
+from tests.api.conftest import Clock, authority_clock, running_authority
 from tests.people import client_of, member
 
-__all__ = ["running_authority", "time_"]
+__all__ = ["authority_clock", "running_authority"]
 
 DIGEST = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
 _numbers = count(1)
@@ -48,9 +48,9 @@ class Conduct:
 
 
 @pytest.fixture
-def conduct(workspace: Any, time_: Clock) -> Conduct:
+def conduct(workspace: Any, authority_clock: Clock) -> Conduct:
     """Agents of a new workspace."""
-    return Conduct(workspace.public_id, time_)
+    return Conduct(workspace.public_id, authority_clock)
 
 
 @pytest.fixture

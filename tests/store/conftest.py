@@ -77,7 +77,7 @@ def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
-def time_() -> Iterator[Time]:
+def authority_clock() -> Iterator[Time]:
     """The authority's time, which passes when the test says so."""
     time, before = Time(), clock.installed()
     clock.install(time)
@@ -101,7 +101,7 @@ def faulty(database: Database) -> Faulty:
 
 
 @pytest.fixture
-def authority(faulty: Faulty, time_: Time) -> Iterator[RunningAuthority]:
+def authority(faulty: Faulty, authority_clock: Time) -> Iterator[RunningAuthority]:
     """A running authority over `faulty`."""
     authority = RunningAuthority(faulty)
     yield authority

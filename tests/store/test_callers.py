@@ -81,7 +81,7 @@ async def test_a_job_cancelled_while_it_runs_stops_nothing(authority: RunningAut
     assert isinstance(await authority.acquire("did:a"), Granted)
 
 
-async def test_publishing_that_fails_stops_nothing(database: Database, time_: Time) -> None:
+async def test_publishing_that_fails_stops_nothing(database: Database, authority_clock: Time) -> None:
     def publish(workspace: str, events: list[Any]) -> None:
         raise RuntimeError("planted")
 
@@ -145,7 +145,7 @@ async def test_stop_does_not_wait_for_a_storage_that_hangs(
 
 
 async def test_the_number_of_pending_commands_has_a_limit(
-    database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
+    database: Database, authority_clock: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coordination.authority.thread.PENDING_LIMIT", 8)
     monkeypatch.setattr("coordination.authority.thread.PENDING_SHARE", 5)

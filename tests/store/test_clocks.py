@@ -60,11 +60,11 @@ async def test_a_wall_clock_set_back_while_stopped_does_not_move_time_back(
 
 
 async def test_a_database_clock_set_back_fails_no_renewal(
-    postgres_database: PostgresDatabase, time_: Time
+    postgres_database: PostgresDatabase, authority_clock: Time
 ) -> None:
     authority = RunningAuthority(postgres_database.engine(), outage_after_ms=OUTAGE_MS)
     await authority.acquire("did:a")
-    time_.passes(-HOUR_MS)
+    authority_clock.passes(-HOUR_MS)
     again = await authority.acquire("did:a")
     assert isinstance(again, Granted)
     assert (again.renewed, again.lease.expires_at) == (True, START - HOUR_MS + 30_000)

@@ -112,14 +112,14 @@ async def test_asking_for_more_than_the_undelivered_lease_is_a_new_request(
 
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_failure_costs_no_agent_trust(
-    authority: RunningAuthority, faulty: Faulty, database: Database, time_: Time, stage: str
+    authority: RunningAuthority, faulty: Faulty, database: Database, authority_clock: Time, stage: str
 ) -> None:
     faulty.failing = stage
     await authority.together(authority.acquire("did:a"), authority.acquire("did:b", "lock:b"))
     faulty.failing = ""
     await authority.tick()
     await authority.acquire("did:c")
-    time_.passes(60_000)
+    authority_clock.passes(60_000)
     await authority.tick()
     assert database.rows("SELECT agent, delta FROM lease_trust_move") == [("did:c", -50)]
 
@@ -153,14 +153,14 @@ async def test_one_slow_failure_is_all_that_a_caller_waits_for(
 
 
 async def test_a_failure_after_the_commit_does_not_change_the_answers(
-    sqlite_database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
+    sqlite_database: Database, authority_clock: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authority = RunningAuthority(sqlite_database.engine())
 
     def fail() -> int:
         raise StorageFault("planted")
 
-    time_.passes(1)
+    authority_clock.passes(1)
     monkeypatch.setattr(authority.store.engine, "next_due", fail)
     assert isinstance(await authority.acquire("did:a"), Granted)
     monkeypatch.undo()
@@ -168,7 +168,7 @@ async def test_a_failure_after_the_commit_does_not_change_the_answers(
     authority.stop()
 
 
-async def test_a_full_disk(sqlite_database: SqliteDatabase, time_: Time) -> None:
+async def test_a_full_disk(sqlite_database: SqliteDatabase, authority_clock: Time) -> None:
     """A real fault: SQLite may take no more pages, until it may again."""
     engine = sqlite_database.engine()
     authority = RunningAuthority(engine)
@@ -212,7 +212,7 @@ async def test_a_command_whose_rows_are_refused_fails_alone(authority: RunningAu
 
 
 async def test_a_workspace_that_cannot_be_settled_holds_up_no_other(
-    authority: RunningAuthority, time_: Time, monkeypatch: pytest.MonkeyPatch
+    authority: RunningAuthority, authority_clock: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def settle(world: World, now: int, names: Any = None) -> None:
         if "lock:poison" in world.resources:
@@ -225,7 +225,7 @@ async def test_a_workspace_that_cannot_be_settled_holds_up_no_other(
             "did:a", "lock:poison" if workspace == "ws_bad" else "lock:a", workspace=workspace
         )
     monkeypatch.setattr("coordination.storage.transaction.settle", settle)
-    time_.passes(30_000)
+    authority_clock.passes(30_000)
     outcomes = await authority.together(
         *(authority.acquire("did:b", workspace=workspace) for workspace in ("ws_1", "ws_bad", "ws_3"))
     )

@@ -35,12 +35,12 @@ async def use(authority: RunningAuthority, *names: str, workspace: str = "ws_1")
 
 
 async def test_tokens_of_a_forgotten_resource_go_on_above_the_floor(
-    authority: RunningAuthority, database: Database, time_: Time
+    authority: RunningAuthority, database: Database, authority_clock: Time
 ) -> None:
     await use(authority, "lock:a", "lock:a", "lock:a", "lock:b")
     await use(authority, "lock:a", workspace="ws_2")
-    time_.passes(31 * DAY_MS)
-    assert forgotten_resources(database, authority, time_.now) == 3
+    authority_clock.passes(31 * DAY_MS)
+    assert forgotten_resources(database, authority, authority_clock.now) == 3
     assert database.rows("SELECT * FROM lease_resource") == []
     assert sorted(database.rows("SELECT workspace, token_floor FROM lease_tenant")) == [
         ("ws_1", 3),
@@ -49,54 +49,56 @@ async def test_tokens_of_a_forgotten_resource_go_on_above_the_floor(
     # Memory was cleared too, and a resource that is new begins there as well.
     assert await use(authority, "lock:a", "lock:b", "lock:new", "lock:a") == [4, 4, 4, 5]
     assert await use(authority, "lock:a", workspace="ws_2") == [2]
-    time_.passes(31 * DAY_MS)
-    assert forgotten_resources(database, authority, time_.now) == 4
+    authority_clock.passes(31 * DAY_MS)
+    assert forgotten_resources(database, authority, authority_clock.now) == 4
     assert await use(authority, "lock:b") == [6]
 
 
 async def test_resources_that_are_in_use_or_were_used_lately_stay(
-    authority: RunningAuthority, database: Database, time_: Time
+    authority: RunningAuthority, database: Database, authority_clock: Time
 ) -> None:
     await use(authority, "lock:old")
-    time_.passes(20 * DAY_MS)
+    authority_clock.passes(20 * DAY_MS)
     await use(authority, "lock:young")
-    time_.passes(11 * DAY_MS)
+    authority_clock.passes(11 * DAY_MS)
     await authority.acquire("did:a", "lock:held")
     await authority.acquire("did:b", "lock:held")
-    assert forgotten_resources(database, authority, time_.now) == 1
+    assert forgotten_resources(database, authority, authority_clock.now) == 1
     # the young one is forgotten too, but none that is in use
-    assert forgotten_resources(database, authority, time_.now + 29_000, days=0) == 1
+    assert forgotten_resources(database, authority, authority_clock.now + 29_000, days=0) == 1
     assert [name for (name,) in database.rows("SELECT name FROM lease_resource")] == ["lock:held"]
     assert isinstance(await authority.acquire("did:b", "lock:held"), Held)
 
 
-async def test_a_resource_used_since_the_search_stays(authority: RunningAuthority, time_: Time) -> None:
+async def test_a_resource_used_since_the_search_stays(
+    authority: RunningAuthority, authority_clock: Time
+) -> None:
     await use(authority, "lock:a")
-    time_.passes(31 * DAY_MS)
-    found = time_.now - 30 * DAY_MS
+    authority_clock.passes(31 * DAY_MS)
+    found = authority_clock.now - 30 * DAY_MS
     await use(authority, "lock:a")
     assert await authority.run_with(lambda store: store.purge("ws_1", ["lock:a"], found)) == 0
     granted = await authority.acquire("did:a", "lock:a")
     assert granted.lease.token == 3
-    later = time_.now + 1
+    later = authority_clock.now + 1
     assert await authority.run_with(lambda store: store.purge("ws_1", ["lock:a"], later)) == 0
 
 
 async def test_another_process_goes_on_above_the_floor(
-    postgres_database: PostgresDatabase, time_: Time
+    postgres_database: PostgresDatabase, authority_clock: Time
 ) -> None:
     one, two = (RunningAuthority(postgres_database.engine(), process=name) for name in ("one", "two"))
     await use(one, "lock:a", "lock:a")
     await use(two, "lock:a")
-    time_.passes(31 * DAY_MS)
-    assert forgotten_resources(postgres_database, one, time_.now) == 1
+    authority_clock.passes(31 * DAY_MS)
+    assert forgotten_resources(postgres_database, one, authority_clock.now) == 1
     assert await use(two, "lock:a") == [4]
     one.stop()
     two.stop()
 
 
 async def test_housekeeping_is_done_in_small_steps(
-    authority: RunningAuthority, database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
+    authority: RunningAuthority, database: Database, authority_clock: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "AT_ONCE", 10)
     await authority.together(
@@ -105,7 +107,7 @@ async def test_housekeeping_is_done_in_small_steps(
     await authority.together(
         *(authority.release("did:a", f"lock:{n}", workspace=f"ws_{n % 3}") for n in range(75))
     )
-    time_.passes(31 * DAY_MS)
+    authority_clock.passes(31 * DAY_MS)
     steps: list[int] = []
     real = Store.purge
 
@@ -114,22 +116,22 @@ async def test_housekeeping_is_done_in_small_steps(
         return real(store, workspace, names, unused_since)
 
     monkeypatch.setattr(Store, "purge", purge)
-    assert forgotten_resources(database, authority, time_.now) == 75
+    assert forgotten_resources(database, authority, authority_clock.now) == 75
     assert (sum(steps), max(steps)) == (75, 10)
 
 
 async def test_history_is_forgotten_after_a_quarter(
-    authority: RunningAuthority, database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
+    authority: RunningAuthority, database: Database, authority_clock: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(maintenance, "AT_ONCE", 10)
     await use(authority, *["lock:a"] * 25)
     database.rows(f"INSERT INTO lease_outage (since, until) VALUES ({START - 9}, {START - 8})")
-    time_.passes(89 * DAY_MS)
+    authority_clock.passes(89 * DAY_MS)
     await use(authority, "lock:a")
-    forgotten_resources(database, authority, time_.now)
+    forgotten_resources(database, authority, authority_clock.now)
     assert database.rows("SELECT count(*) FROM lease_trust_move") == [(26,)]
-    time_.passes(2 * DAY_MS)
-    forgotten_resources(database, authority, time_.now)
+    authority_clock.passes(2 * DAY_MS)
+    forgotten_resources(database, authority, authority_clock.now)
     assert database.rows("SELECT count(*) FROM lease_trust_move") == [(1,)]
     assert database.rows("SELECT * FROM lease_outage") == []
     # The agent's trust is not history.
@@ -137,31 +139,31 @@ async def test_history_is_forgotten_after_a_quarter(
 
 
 async def test_old_pulses_are_forgotten_but_never_the_last(
-    authority: RunningAuthority, database: Database, time_: Time
+    authority: RunningAuthority, database: Database, authority_clock: Time
 ) -> None:
     for number, at in enumerate((START - 4_000_000, START - 3_700_000, START - 5_000)):
         database.rows(f"INSERT INTO lease_pulse (process, at) VALUES ('gone-{number}', {at})")
-    time_.passes(1_000)
+    authority_clock.passes(1_000)
     await use(authority, "lock:a")
-    forgotten_resources(database, authority, time_.now)
+    forgotten_resources(database, authority, authority_clock.now)
     assert sorted(database.rows("SELECT process FROM lease_pulse")) == [("alone",), ("gone-2",)]
     database.rows("DELETE FROM lease_pulse WHERE process = 'alone'")
-    time_.passes(400 * DAY_MS)
-    forgotten_resources(database, authority, time_.now)
+    authority_clock.passes(400 * DAY_MS)
+    forgotten_resources(database, authority, authority_clock.now)
     assert ("gone-2",) in database.rows("SELECT process FROM lease_pulse")
 
 
-async def test_housekeeping_does_not_hide_an_outage(database: Database, time_: Time) -> None:
+async def test_housekeeping_does_not_hide_an_outage(database: Database, authority_clock: Time) -> None:
     authority = RunningAuthority(database.engine(), outage_after_ms=5_000)
     await authority.acquire("did:a")
     authority.stop()
-    time_.passes(20_000)
+    authority_clock.passes(20_000)
     engine, read = database.engine(), database.engine(readonly=True)
     store = Store(engine, Rules(), "purge")
-    keep_house(read, lambda job: job(store), time_.now, 30)
+    keep_house(read, lambda job: job(store), authority_clock.now, 30)
     read.close()
     engine.close()
-    time_.passes(20_000)
+    authority_clock.passes(20_000)
     authority = RunningAuthority(database.engine(), outage_after_ms=5_000)
     await authority.tick()
     assert database.rows("SELECT since, until FROM lease_outage") == [(START, START + 40_000)]
@@ -170,10 +172,10 @@ async def test_housekeeping_does_not_hide_an_outage(database: Database, time_: T
 
 
 async def test_the_housekeeper_works_beside_the_callers(
-    authority: RunningAuthority, database: Database, time_: Time
+    authority: RunningAuthority, database: Database, authority_clock: Time
 ) -> None:
     await use(authority, *(f"lock:{number}" for number in range(30)))
-    time_.passes(31 * DAY_MS)
+    authority_clock.passes(31 * DAY_MS)
     await use(authority, "lock:now")
     housekeeper = Housekeeper(lambda: database.engine(readonly=True), 30)
     run = lambda job: authority.thread.run(job).result(timeout=10)  # noqa: E731
@@ -203,7 +205,7 @@ def test_the_command_is_refused_beside_an_embedded_server() -> None:
 
 
 async def test_a_deleted_workspace_is_forgotten(
-    authority: RunningAuthority, database: Database, time_: Time
+    authority: RunningAuthority, database: Database, authority_clock: Time
 ) -> None:
     """All its rows are deleted, in small steps, once nothing is held or waited for in it; others stay as they
     are."""
@@ -225,7 +227,13 @@ async def test_a_deleted_workspace_is_forgotten(
     def keep() -> None:
         read = database.engine(readonly=True)
         try:
-            keep_house(read, lambda job: authority.thread.run(job).result(timeout=10), time_.now, 30, deleted)
+            keep_house(
+                read,
+                lambda job: authority.thread.run(job).result(timeout=10),
+                authority_clock.now,
+                30,
+                deleted,
+            )
         finally:
             read.close()
 
@@ -250,7 +258,7 @@ async def test_a_deleted_workspace_is_forgotten(
 
 
 async def test_tokens_go_on_when_a_forgotten_workspace_comes_back(
-    authority: RunningAuthority, database: Database, time_: Time
+    authority: RunningAuthority, database: Database, authority_clock: Time
 ) -> None:
     """Accounts that were lost and restored later, or restored to before a workspace was deleted."""
     await use(authority, "lock:a", "lock:a", "lock:a", "lock:b", workspace="ws_lost")
@@ -259,7 +267,9 @@ async def test_tokens_go_on_when_a_forgotten_workspace_comes_back(
     try:
         run = authority.thread.run
         deleted = {"ws_lost"}
-        keep_house(read, lambda job: run(job).result(timeout=10), time_.now, 30, deleted.intersection)
+        keep_house(
+            read, lambda job: run(job).result(timeout=10), authority_clock.now, 30, deleted.intersection
+        )
     finally:
         read.close()
     assert set(left(database, "ws_lost").values()) == {0}

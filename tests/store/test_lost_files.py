@@ -114,7 +114,7 @@ def test_the_same_files_back_in_their_place_are_used_again(
 
 
 def test_the_mark_is_as_new_as_the_last_grant(
-    engine: SqliteEngine, path: Path, time_: Time, tmp_path: Path
+    engine: SqliteEngine, path: Path, authority_clock: Time, tmp_path: Path
 ) -> None:
     """Whatever follows the grant, and whatever checkpoints happen."""
     assert engine.marker is not None

@@ -11,14 +11,16 @@ from tests.store.authorities import START, Database, PostgresDatabase, RunningAu
 
 
 @pytest.fixture
-def authority(database: Database, time_: Time) -> Iterator[RunningAuthority]:
+def authority(database: Database, authority_clock: Time) -> Iterator[RunningAuthority]:
     authority = RunningAuthority(database.engine())
     yield authority
     authority.stop()
 
 
 @pytest.fixture
-def authorities(postgres_database: PostgresDatabase, time_: Time) -> Iterator[list[RunningAuthority]]:
+def authorities(
+    postgres_database: PostgresDatabase, authority_clock: Time
+) -> Iterator[list[RunningAuthority]]:
     """Two authorities, as in two processes."""
     authorities = [
         RunningAuthority(postgres_database.engine(), process=f"process {number}") for number in range(2)
@@ -85,7 +87,7 @@ async def test_the_limit_of_a_command_is_its_own_and_not_its_batchs(authority: R
 
 
 async def test_nothing_grows_with_commands_or_workspaces(
-    database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
+    database: Database, authority_clock: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the limit of memory, many more workspaces do not increase the number of live objects."""
     monkeypatch.setattr("coordination.storage.store.REMEMBERED", 300)
@@ -127,7 +129,7 @@ async def test_what_another_process_changed_is_read_again(authorities: list[Runn
 
 
 async def test_what_another_process_forgets_is_not_remembered(
-    authorities: list[RunningAuthority], time_: Time
+    authorities: list[RunningAuthority], authority_clock: Time
 ) -> None:
     """A resource that was purged begins above its workspace's floor. Of a deleted workspace, only a floor of
     tokens is known."""
@@ -135,7 +137,7 @@ async def test_what_another_process_forgets_is_not_remembered(
     for _ in range(3):
         await first.acquire("did:a")
         await first.release("did:a")
-    time_.passes(1_000)
+    authority_clock.passes(1_000)
     assert await second.run_with(lambda store: store.purge("ws_1", ["lock:a"], START + 500)) == 1
     assert (await first.acquire("did:a")).lease.token == 4
     assert str((await first.release("did:a")).trust) == "52.0"
@@ -161,13 +163,13 @@ async def test_what_was_only_read_is_forgotten_with_its_workspace(
 
 
 async def test_expired_leases_of_other_processes_are_reclaimed(
-    authorities: list[RunningAuthority], time_: Time
+    authorities: list[RunningAuthority], authority_clock: Time
 ) -> None:
     first, second = authorities
     await first.acquire("did:a", "lock:x")
     await second.acquire("did:b", "lock:y")
     await first.acquire("did:c", "lock:z")
-    time_.passes(30_000)
+    authority_clock.passes(30_000)
     # A lease that `first` does not remember expired: it is reclaimed with the first request.
     assert isinstance(await first.acquire("did:c", "lock:y"), Granted)
     assert isinstance(await second.acquire("did:b", "lock:x"), Granted)

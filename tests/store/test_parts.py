@@ -14,18 +14,18 @@ WORKSPACES = ("ws_0", "ws_1", "ws_2")
 
 
 @pytest.fixture
-def authority(database: Database, time_: Time) -> Iterator[RunningAuthority]:
+def authority(database: Database, authority_clock: Time) -> Iterator[RunningAuthority]:
     authority = RunningAuthority(database.engine())
     yield authority
     authority.stop()
 
 
 async def test_leases_of_a_workspace_are_reclaimed_in_the_order_of_expiry(
-    authority: RunningAuthority, time_: Time, database: Database, monkeypatch: pytest.MonkeyPatch
+    authority: RunningAuthority, authority_clock: Time, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = 2 * RESOURCES_AT_ONCE + 50
     for first in range(0, many, 100):
-        time_.passes(1)
+        authority_clock.passes(1)
         numbers = range(first, min(first + 100, many))
         await authority.together(
             *(
@@ -33,7 +33,7 @@ async def test_leases_of_a_workspace_are_reclaimed_in_the_order_of_expiry(
                 for number in numbers
             )
         )
-    time_.passes(30_000)
+    authority_clock.passes(30_000)
     parts: list[int] = []
     write = authority.store.engine.write
 
@@ -56,25 +56,25 @@ async def test_leases_of_a_workspace_are_reclaimed_in_the_order_of_expiry(
 
 
 async def test_an_expiry_clock_that_is_fast_ends_nothing_early(
-    authority: RunningAuthority, time_: Time
+    authority: RunningAuthority, authority_clock: Time
 ) -> None:
     """Expiry uses its own clock, and the transaction's clock decides."""
     granted = await authority.acquire("did:a")
     assert granted.lease.expires_at == START + 30_000
     for ms, ends in ((29_999, False), (30_000, True)):
-        time_.now = START + ms
+        authority_clock.now = START + ms
         early = Batch((), [("ws_1", "lock:a")], START + 60_000)
-        await authority.run_with(lambda store, batch=early: batch.transact(store, time_))
+        await authority.run_with(lambda store, batch=early: batch.transact(store, authority_clock))
         assert ("ws_1" in early.events) is ends
 
 
 async def test_a_request_finds_everything_in_its_workspace_settled(
-    authority: RunningAuthority, time_: Time
+    authority: RunningAuthority, authority_clock: Time
 ) -> None:
     """However many expired leases are left to reclaim."""
     many = 2 * RESOURCES_AT_ONCE
     await authority.together(*(authority.acquire("did:a", f"lock:{number}") for number in range(many)))
-    time_.passes(30_000)
+    authority_clock.passes(30_000)
     granted = await authority.acquire("did:b", f"lock:{many - 1}")
     assert (granted.lease.agent, granted.lease.token) == ("did:b", 2)
     assert len(authority.kinds("expired")) == many

@@ -167,13 +167,13 @@ def fault_of(node: dict[str, Any]) -> str:
     return f"reads {read} rows of {table} by {index}" if read > MANY or removed > STEP else ""
 
 
-async def test_plans_of_postgresql(postgres_database: PostgresDatabase, time_: Time) -> None:
+async def test_plans_of_postgresql(postgres_database: PostgresDatabase, authority_clock: Time) -> None:
     run(postgres_database, FILL)
     engine = postgres_database.engine()
     assert isinstance(engine, PostgresEngine)
     recorded = Recorded(engine)
     with running(engine) as authority:
-        await every_statement(authority, time_)
+        await every_statement(authority, authority_clock)
     assert len(recorded.statements) > 20
     assert postgres_faults(engine, recorded.statements) == []
     run(postgres_database, STALE)
@@ -188,7 +188,7 @@ async def test_plans_of_postgresql(postgres_database: PostgresDatabase, time_: T
 
 
 async def test_plans_after_a_time_without_due_resources(
-    postgres_database: PostgresDatabase, time_: Time
+    postgres_database: PostgresDatabase, authority_clock: Time
 ) -> None:
     """The statistics say that nothing is due, in one small workspace."""
     tables = ", ".join(name for (name,) in postgres_database.rows(TABLES))
@@ -201,7 +201,7 @@ async def test_plans_after_a_time_without_due_resources(
     assert isinstance(engine, PostgresEngine)
     recorded = Recorded(engine)
     with running(engine) as authority:
-        await every_statement(authority, time_)
+        await every_statement(authority, authority_clock)
     assert postgres_faults(engine, recorded.statements) == []
 
 
@@ -224,14 +224,14 @@ def postgres_faults(
 # --- SQLite ---------------------------------------------------------------------------------------
 
 
-async def test_plans_of_sqlite(sqlite_database: SqliteDatabase, time_: Time) -> None:
+async def test_plans_of_sqlite(sqlite_database: SqliteDatabase, authority_clock: Time) -> None:
     run(sqlite_database, FILL)
     engine = sqlite_database.engine()
     assert isinstance(engine, SqliteEngine)
     recorded: dict[str, str] = {}
     engine._db.set_trace_callback(lambda text: recorded.setdefault(re.sub(r"'[^']*'|\d+", "?", text), text))
     with running(engine) as authority:
-        await every_statement(authority, time_)
+        await every_statement(authority, authority_clock)
     statements = [text for text in recorded.values() if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE)", text)]
     assert len(statements) > 20
     looks = [text for text in statements if re.match(r"\s*(SELECT|WITH)", text)]

@@ -18,7 +18,7 @@ AT_MOST = 5 + 3 + 3 + 2 + 3 + 16 + 2
 
 
 @pytest.fixture
-def authority(postgres_database: PostgresDatabase, time_: Time) -> Iterator[RunningAuthority]:
+def authority(postgres_database: PostgresDatabase, authority_clock: Time) -> Iterator[RunningAuthority]:
     authority = RunningAuthority(postgres_database.engine())
     yield authority
     authority.stop()
@@ -26,12 +26,12 @@ def authority(postgres_database: PostgresDatabase, time_: Time) -> Iterator[Runn
 
 @pytest.mark.parametrize("kind", ["acquire", "renew", "refuse", "queue", "release", "expire", "mixed"])
 async def test_statements_do_not_grow_with_the_batch(
-    authority: RunningAuthority, time_: Time, kind: str
+    authority: RunningAuthority, authority_clock: Time, kind: str
 ) -> None:
     took = {}
     most = MANY if kind != "expire" else RESOURCES_BESIDE - 1  # expiry comes part by part
     for many in (1, most):
-        asking = await prepared(authority, time_, kind, many)
+        asking = await prepared(authority, authority_clock, kind, many)
         took[many] = await count(authority, kind == "expire", *asking)
     print(f"{kind}: {took[1]} statements for one command, {took[most]} for {most}")
     assert took[most] <= (AT_MOST if kind == "mixed" else took[1] + 3)
@@ -68,7 +68,7 @@ async def count(authority: RunningAuthority, late: bool, *asking: Any) -> int:
     return engine.statements - before
 
 
-async def prepared(authority: RunningAuthority, time_: Time, kind: str, many: int) -> list[Any]:
+async def prepared(authority: RunningAuthority, authority_clock: Time, kind: str, many: int) -> list[Any]:
     """Commands of one kind, on resources and in workspaces of their own."""
     ways = {"workspace": f"ws_{kind}_{many}"}
     names = [f"lock:{number}" for number in range(many)]
@@ -84,14 +84,14 @@ async def prepared(authority: RunningAuthority, time_: Time, kind: str, many: in
         case "release":
             return [authority.release(f"did:{name}", name, **ways) for name in names]
         case "expire":
-            return [late(authority.acquire("did:b", "lock:other", **ways), time_)]
+            return [late(authority.acquire("did:b", "lock:other", **ways), authority_clock)]
         case _:
             return mixed(authority, names, ways)
 
 
-async def late(asking: Any, time_: Time) -> Any:
+async def late(asking: Any, authority_clock: Time) -> Any:
     """Ask when all leases have expired and none has been reclaimed."""
-    time_.passes(30_000)
+    authority_clock.passes(30_000)
     return await asking
 
 

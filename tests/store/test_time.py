@@ -34,10 +34,10 @@ def opening(database: Database) -> Iterator[Open]:
         authority.stop()
 
 
-async def at_work(authority: RunningAuthority, time_: Time, ms: int) -> None:
+async def at_work(authority: RunningAuthority, authority_clock: Time, ms: int) -> None:
     """Time passes while the authority is there: it does something every second."""
     for _ in range(ms // 1_000):
-        time_.passes(1_000)
+        authority_clock.passes(1_000)
         await authority.release("did:z", "lock:z")
 
 
@@ -81,15 +81,17 @@ async def test_expired_leases_are_reclaimed_in_time(
     raise AssertionError(f"never in time: {late} s late")
 
 
-async def test_an_expiry_begins_the_next_offer(database: Database, time_: Time, opening: Open) -> None:
+async def test_an_expiry_begins_the_next_offer(
+    database: Database, authority_clock: Time, opening: Open
+) -> None:
     authority = opening()
     await authority.acquire("did:a")
     await authority.acquire("did:b")
     await authority.acquire("did:c")
-    time_.passes(30_000)
+    authority_clock.passes(30_000)
     await authority.tick()
     assert [event["actorDid"] for event in authority.kinds("offered")] == ["did:b"]
-    time_.passes(2_000)
+    authority_clock.passes(2_000)
     await authority.tick()
     # did:c has been silent since before the offer began: a queue of dead agents delays no other agent.
     assert [event["actorDid"] for event in authority.kinds("lapsed")] == ["did:b", "did:c"]
@@ -97,13 +99,13 @@ async def test_an_expiry_begins_the_next_offer(database: Database, time_: Time, 
 
 
 async def test_many_that_end_at_once_are_all_reclaimed_once(
-    database: Database, time_: Time, opening: Open
+    database: Database, authority_clock: Time, opening: Open
 ) -> None:
     authority = opening()
     await authority.together(
         *(authority.acquire("did:a", f"lock:{n}", workspace=f"ws_{n % 90}") for n in range(900))
     )
-    time_.passes(30_000)
+    authority_clock.passes(30_000)
     await authority.tick()
     await until(lambda: len(authority.kinds("expired")) == 900)
     assert (len(moves(database)), recorded(database, "expired")) == (900, 900)
@@ -112,11 +114,11 @@ async def test_many_that_end_at_once_are_all_reclaimed_once(
 
 @pytest.mark.parametrize("late", ["release", "renewal"])
 async def test_an_expired_lease_is_neither_renewed_nor_released(
-    database: Database, time_: Time, opening: Open, late: str
+    database: Database, authority_clock: Time, opening: Open, late: str
 ) -> None:
     authority = opening()
     first = await authority.acquire("did:a")
-    time_.passes(30_000)
+    authority_clock.passes(30_000)
     if late == "release":
         outcome = await authority.release("did:a", lease_id=first.lease.lease_id)
         assert isinstance(outcome, NotReleased)
@@ -130,13 +132,13 @@ async def test_an_expired_lease_is_neither_renewed_nor_released(
 
 
 async def test_two_processes_and_their_callers_reclaim_once(
-    postgres_database: PostgresDatabase, time_: Time
+    postgres_database: PostgresDatabase, authority_clock: Time
 ) -> None:
     """Expiry in both processes, releases and renewals, all at the same moment."""
     authorities = [RunningAuthority(postgres_database.engine(), process=name) for name in ("one", "two")]
     for number in range(40):
         await authorities[0].acquire("did:a", f"lock:{number}")
-    time_.passes(30_000)
+    authority_clock.passes(30_000)
     racing = [authorities[number % 2].release("did:a", f"lock:{number}") for number in range(0, 40, 2)]
     racing += [authorities[number % 2].acquire("did:a", f"lock:{number}") for number in range(1, 40, 2)]
     outcomes = await authorities[0].together(*racing, authorities[0].tick(), authorities[1].tick())
@@ -151,14 +153,14 @@ async def test_two_processes_and_their_callers_reclaim_once(
 # --- restarts -------------------------------------------------------------------------------------
 
 
-async def test_a_restart_changes_nothing(database: Database, time_: Time, opening: Open) -> None:
+async def test_a_restart_changes_nothing(database: Database, authority_clock: Time, opening: Open) -> None:
     authority = opening(outage_after_ms=OUTAGE_MS)
     held = await authority.acquire("did:a")
     await authority.acquire("did:b")
     await authority.acquire("did:x", "lock:x")
     await authority.release("did:x", "lock:x")
     authority.stop()
-    time_.passes(4_000)
+    authority_clock.passes(4_000)
     again = opening(outage_after_ms=OUTAGE_MS)
     refused = await again.acquire("did:b")
     assert isinstance(refused, Held)
@@ -171,13 +173,15 @@ async def test_a_restart_changes_nothing(database: Database, time_: Time, openin
 # --- outages --------------------------------------------------------------------------------------
 
 
-async def test_expiries_in_an_outage_cost_no_trust(database: Database, time_: Time, opening: Open) -> None:
+async def test_expiries_in_an_outage_cost_no_trust(
+    database: Database, authority_clock: Time, opening: Open
+) -> None:
     authority = opening(outage_after_ms=OUTAGE_MS)
     await authority.acquire("did:a")
     await authority.acquire("did:b")
     await authority.acquire("did:late", "lock:late")
     authority.stop()
-    time_.passes(36_000)
+    authority_clock.passes(36_000)
     again = opening(outage_after_ms=OUTAGE_MS)
     await again.tick()
     expired = again.kinds("expired")
@@ -192,35 +196,37 @@ async def test_expiries_in_an_outage_cost_no_trust(database: Database, time_: Ti
     assert isinstance(await again.acquire("did:b"), Granted)
 
 
-async def test_expiries_after_an_outage_cost_trust(database: Database, time_: Time, opening: Open) -> None:
+async def test_expiries_after_an_outage_cost_trust(
+    database: Database, authority_clock: Time, opening: Open
+) -> None:
     authority = opening(outage_after_ms=OUTAGE_MS)
     await authority.acquire("did:a")
     authority.stop()
-    time_.passes(20_000)
+    authority_clock.passes(20_000)
     again = opening(outage_after_ms=OUTAGE_MS)
-    await at_work(again, time_, 10_000)
+    await at_work(again, authority_clock, 10_000)
     await again.tick()
     assert moves(database) == [("did:a", -50)]
 
 
-async def test_a_short_absence_is_no_outage(database: Database, time_: Time, opening: Open) -> None:
+async def test_a_short_absence_is_no_outage(database: Database, authority_clock: Time, opening: Open) -> None:
     authority = opening(outage_after_ms=OUTAGE_MS)
     await authority.acquire("did:a")
-    await at_work(authority, time_, 26_000)
+    await at_work(authority, authority_clock, 26_000)
     authority.stop()
-    time_.passes(5_000)
+    authority_clock.passes(5_000)
     again = opening(outage_after_ms=OUTAGE_MS)
     await again.tick()
     assert moves(database) == [("did:a", -50)]
     assert database.rows("SELECT * FROM lease_outage") == []
 
 
-async def test_a_time_without_storage_is_an_outage(database: Database, time_: Time) -> None:
+async def test_a_time_without_storage_is_an_outage(database: Database, authority_clock: Time) -> None:
     faulty = Faulty(database.engine())
     authority = RunningAuthority(faulty, outage_after_ms=OUTAGE_MS)
     await authority.acquire("did:a")
     faulty.failing = "begin"
-    time_.passes(31_000)
+    authority_clock.passes(31_000)
     await authority.together(authority.acquire("did:b"))
     faulty.failing = ""
     assert isinstance(await authority.acquire("did:b"), Granted)
@@ -230,13 +236,13 @@ async def test_a_time_without_storage_is_an_outage(database: Database, time_: Ti
 
 
 async def test_a_pause_of_one_of_several_processes_is_no_outage(
-    postgres_database: PostgresDatabase, time_: Time
+    postgres_database: PostgresDatabase, authority_clock: Time
 ) -> None:
     one = RunningAuthority(postgres_database.engine(), process="one", outage_after_ms=OUTAGE_MS)
     two = RunningAuthority(postgres_database.engine(), process="two", outage_after_ms=OUTAGE_MS)
     await one.acquire("did:a")
     one.stop()
-    await at_work(two, time_, 36_000)
+    await at_work(two, authority_clock, 36_000)
     back = RunningAuthority(postgres_database.engine(), process="three", outage_after_ms=OUTAGE_MS)
     await back.tick()
     assert moves(postgres_database) == [("did:a", -50)]

@@ -13,7 +13,7 @@ AT_MOST = {"acquire": 26, "release": 42}  # 20 to 23 and 30 to 39, since receipt
 
 
 @pytest.fixture
-def authority(sqlite_database: SqliteDatabase, time_: Time) -> Iterator[RunningAuthority]:
+def authority(sqlite_database: SqliteDatabase, authority_clock: Time) -> Iterator[RunningAuthority]:
     authority = RunningAuthority(sqlite_database.engine())
     yield authority
     authority.stop()
