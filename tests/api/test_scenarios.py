@@ -115,13 +115,16 @@ def rows_of(workspace: str) -> dict[str, int]:
 
 
 async def ledger_up_to_date(trial, in_thread, workspace) -> dict[str, int]:
-    """The rows of the workspace once the ledger has a lease that the trial now asks for."""
+    """The rows of the workspace once a lease that the trial now asks for has moved from the outbox to the
+    ledger."""
     before = await in_thread(rows_of, workspace)
     assert (await trial.lease("lock:own", trial.agent.did)).status_code == 200
     async with asyncio.timeout(20):
-        while (found := await in_thread(rows_of, workspace))["ledger_entry"] == before["ledger_entry"]:
+        while True:
+            found = await in_thread(rows_of, workspace)
+            if found["ledger_entry"] > before["ledger_entry"] and not found["lease_outbox"]:
+                return found
             await asyncio.sleep(0.02)
-    return found
 
 
 async def test_a_run_leaves_nothing_on_the_disk(trial, in_thread, without_pauses):
