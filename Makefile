@@ -1,16 +1,22 @@
 # Everything from an empty machine: Python 3.11 with venv is all that must be there.
 
 PYTHON_OF_VENV := .venv/bin/python
-# What is tried a second time, over PostgreSQL; the store's own tests have both databases in every run, and
-# servers of several processes have PostgreSQL in any.
-ON_POSTGRESQL := tests/accounts/test_gate.py tests/accounts/test_limits.py tests/api tests/identity \
-	tests/ledger tests/live tests/mcp tests/platform/test_admin_plans.py tests/store/test_outbox.py \
-	tests/workspaces --ignore=tests/live/test_processes.py
+# What is tried a second time, over PostgreSQL: what asks the databases something. The store's own tests have
+# both databases in every run, and servers of several processes have PostgreSQL in any.
+files_of = $(foreach name,$(2),tests/$(1)/test_$(name).py)
+ON_POSTGRESQL := $(call files_of,accounts,gate limits) \
+	$(call files_of,api,bad_input counted credentials fuzz health receipts scenarios server situations) \
+	$(call files_of,api,trial_agents trial_limits trials) \
+	$(call files_of,identity,key_cache keys nonces signers trials) tests/ledger \
+	$(call files_of,live,agreement deadlocks let_go let_in server told) \
+	$(call files_of,mcp,calls contention credentials) tests/platform/test_admin_plans.py \
+	tests/store/test_outbox.py tests/workspaces --ignore=tests/workspaces/test_names.py
 
-# Tests wait for servers and browsers most of the time, so two processes share two cores.
-SIDE_BY_SIDE := -n 2 --dist loadfile
+# Tests wait for servers and browsers most of the time, so two processes share two cores. A file stays in one
+# process, and files begin in the order that tests/plugin.py gives them: the long ones first.
+SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test check coverage lint-js bench bench-quick conformance environment services lock messages \
+.PHONY: help run test prove check coverage lint-js bench bench-quick conformance environment services lock messages \
 	bundles
 
 help: ## say what there is to make
@@ -25,6 +31,9 @@ test: environment ## the whole suite, on PostgreSQL and on SQLite
 	@$(MAKE) --no-print-directory --jobs=2 services check
 	$(PYTHON_OF_VENV) -m pytest $(SIDE_BY_SIDE) --database=postgresql $(ON_POSTGRESQL)
 	$(PYTHON_OF_VENV) -m pytest $(SIDE_BY_SIDE)
+
+prove: environment ## the long runs: kills, histories, models; MINUTES=… for all of them together
+	$(PYTHON_OF_VENV) -m tests.prove $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(PARTS)
 
 check: environment ## style, types and import rules; style and types of the browser code where npm is installed
 	.venv/bin/ruff check

@@ -6,10 +6,10 @@ import signal
 import sys
 
 if sys.argv[1:2] == ["serve"]:
-    # Loading the program takes seconds on a busy machine, and a stop that was asked for is no fault: nothing
-    # has begun that would have to be ended. `serve` has its own handlers later.
-    for told in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(told, lambda signum, frame: os._exit(0))
+    # Loading the program takes seconds on a busy machine. A stop in that time is no failure: nothing has
+    # started that would have to be ended. `serve` sets its own handlers later.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda signum, frame: os._exit(0))
 
 from django.core.management import execute_from_command_line
 
@@ -22,7 +22,7 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except BadSetting as bad:
-        # Whoever set it needs the words, not where they were raised.
+        # The operator needs the words, not the traceback.
         raise SystemExit(str(bad)) from None
 
 

@@ -1,7 +1,7 @@
-"""The authority's tables in the admin: to look at. Only the authority writes them, so nothing here does.
+"""The authority's tables in the admin, read-only: only the authority writes them.
 
-A lease can be revoked, which asks the authority; see `api/revoke.py`. Lease ids are their holders' own, and
-are not shown.
+A lease can be revoked, which the authority decides (`api/revoke.py`). Lease ids are secrets of their holders
+and are not shown.
 """
 
 from collections.abc import Callable
@@ -52,18 +52,21 @@ OF_TRUST = (
 )
 
 
-def instant(field: str, heading: str) -> Callable[[Model], str | None]:
-    """A column that shows an instant kept in milliseconds since the Unix epoch, to the second, in UTC."""
+def instant(field: str, heading: str) -> Callable[[Model], str]:
+    """A column that shows an instant, stored in milliseconds since the Unix epoch, to the second and in UTC.
 
-    def column(row: Model) -> str | None:
+    It returns an empty text for a missing instant, which the admin shows as a dash.
+    """
+
+    def column(row: Model) -> str:
         value = getattr(row, field)
-        return None if value is None else f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+        return "" if value is None else f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d %H:%M:%S}"
 
     return admin.display(column, description=heading)
 
 
 def named(field: str, heading: str) -> Callable[[Model], SafeString]:
-    """A column that shows a DID shortened in the middle; the whole is its tooltip."""
+    """A column that shows a DID shortened in the middle, with the whole DID as tooltip."""
 
     def column(row: Model) -> SafeString:
         whole = getattr(row, field)
@@ -73,7 +76,7 @@ def named(field: str, heading: str) -> Callable[[Model], SafeString]:
 
 
 def tenths(field: str, heading: str) -> Callable[[Model], str]:
-    """A column that shows trust kept in tenths."""
+    """A column that shows trust, which is stored in tenths."""
 
     def column(row: Model) -> str:
         return f"{getattr(row, field) / 10:.1f}"
@@ -92,7 +95,7 @@ class ResourceAdmin(IndexedAdmin):
 
 @admin.register(models.LeaseRow)
 class LeaseAdmin(IndexedAdmin):
-    """Leases. One that has run out stays here until somebody, or the alarm, notices."""
+    """Leases. An expired one stays here until the authority reclaims it."""
 
     list_display = (
         "resource",
@@ -109,27 +112,27 @@ class LeaseAdmin(IndexedAdmin):
     ways = OF_LEASES
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Without the way to end one for whoever may not."""
+        """The columns, without the link that ends a lease for those that may not."""
         shown = super().get_list_display(request)
         return shown if self.may_end(request) else shown[:-1]
 
     def may_end(self, request: HttpRequest) -> bool:
-        """Whether they may end leases: Django's permission to delete them."""
+        """Whether the person may end leases: has Django's permission to delete them."""
         return request.user.has_perm("coordination.delete_leaserow")
 
     @admin.display(description="por la fuerza")
     def end(self, row: models.LeaseRow) -> SafeString:
-        """To the page that ends it."""
+        """A link to the page that ends the lease."""
         query = urlencode({"espacio": row.workspace, "recurso": row.resource, "agente": row.agent})
         return format_html('<a href="terminar/?{}">Terminar…</a>', query)
 
     def get_urls(self) -> list[URLPattern]:
-        """With the page that ends one."""
+        """The usual addresses, and the page that ends a lease."""
         ending = self.admin_site.admin_view(self.end_view)
         return [path("terminar/", ending, name="coordination_leaserow_end"), *super().get_urls()]
 
     def end_view(self, request: HttpRequest) -> HttpResponse:
-        """Asks why, says what follows, and has the authority end the lease."""
+        """Ask for the reason, say what follows, and have the authority end the lease."""
         if not self.may_end(request):
             raise PermissionDenied
         workspace, resource, agent = (request.GET.get(name, "") for name in ("espacio", "recurso", "agente"))
@@ -181,7 +184,7 @@ class WaitAdmin(IndexedAdmin):
 
 @admin.register(models.RefusalRow)
 class RefusalAdmin(IndexedAdmin):
-    """Deadlocks refused and remembered."""
+    """Deadlock refusals that the authority remembers."""
 
     list_display = (
         "resource",
@@ -205,7 +208,7 @@ class AgentAdmin(IndexedAdmin):
 
 @admin.register(models.TrustMoveRow)
 class TrustMoveAdmin(IndexedAdmin):
-    """What moved an agent's trust."""
+    """Moves of the agents' trust."""
 
     list_display = (
         named("agent", "agente"),
@@ -220,7 +223,7 @@ class TrustMoveAdmin(IndexedAdmin):
 
 @admin.register(models.TenantRow)
 class TenantAdmin(IndexedAdmin):
-    """What the authority counts of each workspace."""
+    """What the authority counts in each workspace."""
 
     list_display = ("workspace", "active", "token_floor")
     ways = (Way(("workspace",), ("workspace",)),)
@@ -228,7 +231,7 @@ class TenantAdmin(IndexedAdmin):
 
 @admin.register(models.OutboxRow)
 class OutboxAdmin(IndexedAdmin):
-    """What waits to be written to the ledger; the oldest first, so that one sees what is stuck."""
+    """Receipts that wait for the ledger, the oldest first, which shows what is stuck."""
 
     list_display = ("receipt_id", "workspace", "kid")
     fields = ("receipt_id", "workspace", "kid")
@@ -238,20 +241,20 @@ class OutboxAdmin(IndexedAdmin):
 
 @admin.register(models.PulseRow)
 class PulseAdmin(RecordAdmin):
-    """When each process of the authority was last well."""
+    """The last pulse of each process."""
 
     list_display = ("process", instant("at", "cuándo"))
 
 
 @admin.register(models.OutageRow)
 class OutageAdmin(RecordAdmin):
-    """Times in which no process ran."""
+    """Outages: times in which no authority ran."""
 
     list_display = (instant("since", "desde"), instant("until", "hasta"))
 
 
 @admin.register(models.DatabaseRow)
 class DatabaseAdmin(RecordAdmin):
-    """What the database of leases knows of itself."""
+    """The identity of the database of leases, and its last restore."""
 
     list_display = ("database_id", "token_floor", instant("restored_at", "restaurada"), "why")

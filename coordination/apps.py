@@ -6,22 +6,22 @@ class CoordinationConfig(AppConfig):
     verbose_name = "Coordinación"
 
     def ready(self) -> None:
-        """Connect the authority to what it must not know by itself: which workspaces there are, and when
-        programs are about to open the databases."""
-        from coordination.authority import process as authority
-        from intramedial import databases
+        """Make the context of this process. The authority must not import the platform's workspaces, so it
+        gets the two functions that look at them here; and programs that open the databases have their
+        files checked first."""
+        from coordination.authority import process
+        from intramedial.databases import usable
         from intramedial.workspaces import provision
 
-        authority.ask_which_are_gone(provision.gone)
-        authority.ask_whether_used(provision.any_made)
-        databases.look_before_opening(_check_files)
+        process.use(process.Process(gone=provision.gone, used=provision.any_made))
+        usable.add_file_check(_check_files)
 
 
 def _check_files() -> None:
-    from coordination.authority import process as authority
-    from intramedial import databases
+    from coordination.authority import process
+    from intramedial.databases import usable
 
     try:
-        authority.check_files()
-    except authority.StorageFault as fault:
-        raise databases.Unusable(str(fault)) from fault
+        process.check_files()
+    except process.StorageFault as fault:
+        raise usable.Unusable(str(fault)) from fault

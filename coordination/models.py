@@ -1,36 +1,48 @@
-"""The authority's tables. No policy: they say again, as constraints, what the core has decided.
+"""The authority's tables. They have no rules of their own: their constraints repeat what the core decides.
 
-Only `store.py` writes them, over its own connection; Django migrates them and lists them in the admin. Rows
-refer to a workspace by its public id. Instants are integer milliseconds since the Unix epoch; trust is kept
-in tenths. Embedded they are an SQLite file of their own, so that nothing else stands in the authority's way.
+Only the store writes them, over its own connection. Django migrates them and lists them in the admin. Rows
+refer to a workspace by its public id. Instants are integer milliseconds since the Unix epoch, and trust is
+kept in tenths. Embedded, they have an SQLite file of their own, so that no other writer delays the authority.
 """
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
 
 MODES = [("shared", "compartido"), ("exclusive", "exclusivo")]
 
+if (
+    TYPE_CHECKING
+):  # Django's field classes take no type arguments at run time, so a subclass cannot pass them on
+    KeyField, RowId = models.CharField, models.BigAutoField
+else:
 
-class KeyField(models.CharField):
-    """A text that rows are found by as a whole. Spelt so, the type has no second index for LIKE, which every
-    grant would pay for and nobody would use."""
+    class KeyField(models.CharField):
+        """A text that rows are found by as a whole.
 
-    def db_type(self, connection: Any) -> str:
-        return f"character varying({self.max_length})"
+        For a plain CharField PostgreSQL gets a second index, for LIKE. Each grant would pay for it, and no
+        query uses it. This spelling of the type has no second index.
+        """
 
+        def db_type(self, connection: Any) -> str:
+            return f"character varying({self.max_length})"
 
-class RowId(models.BigAutoField):
-    """A number that rises from row to row. Where SQLite keeps a count beside the table, so that not even the
-    last number is ever used twice, each row would pay for it; here only the order of the rows that are there
-    matters."""
+    class RowId(models.BigAutoField):
+        """A number that rises from row to row.
 
-    def db_type_suffix(self, connection: Any) -> str | None:
-        return None if connection.vendor == "sqlite" else super().db_type_suffix(connection)
+        Django has SQLite keep the last number of a table in a table of its own, so that no number is used
+        twice even after the last row was deleted. Each row would pay for that. Here only the order of the
+        present rows matters.
+        """
+
+        def db_type_suffix(self, connection: Any) -> str | None:
+            return None if connection.vendor == "sqlite" else super().db_type_suffix(connection)
 
 
 class InWorkspace(models.Model):
+    """A row of a workspace, which is named by its public id."""
+
     workspace = models.CharField("espacio", max_length=64)
 
     class Meta:
@@ -38,6 +50,8 @@ class InWorkspace(models.Model):
 
 
 class Numbered(InWorkspace):
+    """The same, with a number that rises from row to row."""
+
     id = RowId(primary_key=True)
 
     class Meta:
@@ -62,8 +76,8 @@ class ResourceRow(Numbered):
         ]
         indexes: ClassVar = [
             models.Index(fields=["due_at"], name="resource_due", condition=Q(due_at__isnull=False)),
-            # However many are due elsewhere, or are there and not due: a workspace's own are found at once.
-            # Under another condition, so that no planner takes it for the index of what is due first of all.
+            # Finds what is due in one workspace, however much is due in others. Its condition differs from
+            # the one above, so that no planner uses it to find what is due first in all workspaces.
             models.Index(
                 fields=["workspace", "due_at"], name="resource_due_there", condition=Q(due_at__gt=0)
             ),
@@ -74,6 +88,8 @@ class ResourceRow(Numbered):
 
 
 class LeaseRow(InWorkspace):
+    """A lease that is held."""
+
     lease_id = KeyField("lease", max_length=64, primary_key=True)
     resource = models.CharField("recurso", max_length=256)
     agent = models.CharField("agente", max_length=256)
@@ -88,8 +104,8 @@ class LeaseRow(InWorkspace):
         verbose_name_plural = "leases"
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["workspace", "resource", "token"], name="one_lease_per_token"),
-            # The agent first, so that it is the index of what an agent holds as well, and that no planner
-            # takes it for one of what a workspace holds.
+            # The agent comes first, so that the index also finds what an agent holds, and no planner uses it
+            # to find what a workspace holds.
             models.UniqueConstraint(fields=["agent", "workspace", "resource"], name="one_lease_per_agent"),
             models.UniqueConstraint(
                 fields=["workspace", "resource"], name="one_exclusive_holder", condition=Q(mode="exclusive")
@@ -147,7 +163,7 @@ class RefusalRow(Numbered):
 
 
 class AgentRow(Numbered):
-    """What conduct has made of an agent; `score` in tenths."""
+    """An agent's trust, with `score` in tenths, and its counts."""
 
     did = models.CharField("agente", max_length=256)
     score = models.IntegerField("confianza (décimas)")
@@ -171,8 +187,8 @@ class AgentRow(Numbered):
 class TrustMoveRow(Numbered):
     """One move of trust. `lease_id` is unique: no lease moves its agent's trust twice. `delta` in tenths.
 
-    The moves of an agent are a chain, from `AgentRow.moved_by` by way of `before`: an index by agent would
-    cost a release half of the pages that it writes.
+    The moves of an agent are a chain, from `AgentRow.moved_by` through `before`. There is no index by agent,
+    which would make up half of the pages that a release writes.
     """
 
     agent = models.CharField("agente", max_length=256)
@@ -193,11 +209,11 @@ class TrustMoveRow(Numbered):
 
 
 class TenantRow(models.Model):
-    """A workspace as the authority counts it: how many resources are held or waited for now, and where the
-    token counter of a resource that was purged, or never was, begins.
+    """A workspace in the authority's tables: how many resources are held or waited for now, and the floor at
+    which the token counter of a new or purged resource begins.
 
-    `stamp` is another number after each change of the workspace, wherever several processes make them: what
-    one of them remembers is what is stored as long as the stamp is.
+    On PostgreSQL each change of the workspace gives it a new `stamp`. A process may use its memory of the
+    workspace as long as the stamp is the same.
     """
 
     workspace = KeyField("espacio", max_length=64, primary_key=True)
@@ -215,7 +231,7 @@ class TenantRow(models.Model):
 
 
 class OutboxRow(Numbered):
-    """What happened, as the unsigned claims of its receipt, until the ledger has it."""
+    """The unsigned claims of a receipt, until the ledger has it."""
 
     receipt_id = KeyField("recibo", max_length=64, unique=True)
     kid = models.CharField("clave", max_length=64)
@@ -231,7 +247,8 @@ class OutboxRow(Numbered):
 
 
 class PulseRow(models.Model):
-    """When each process of the authority last did a good transaction."""
+    """When each process of the authority last committed a transaction, give or take the time between
+    pulses."""
 
     process = KeyField("proceso", max_length=32, primary_key=True)
     at = models.BigIntegerField("cuándo")
@@ -246,7 +263,7 @@ class PulseRow(models.Model):
 
 
 class OutageRow(models.Model):
-    """A time in which no process ran: leases that ended after `since` and up to `until` cost nobody trust."""
+    """A time in which no process ran: leases that expired after `since` and up to `until` cost no trust."""
 
     since = models.BigIntegerField("desde", primary_key=True)
     until = models.BigIntegerField("hasta")
@@ -261,11 +278,12 @@ class OutageRow(models.Model):
 
 
 class DatabaseRow(models.Model):
-    """What the database of leases knows of itself; one row, made when an authority first starts on it.
+    """The database of leases about itself: one row, which the first authority on the database writes.
 
-    `database_id` is drawn anew after each restore. Every fencing token is above `token_floor`. `made_in` is
-    the PostgreSQL database that the row was written in, as JSON; a copy of the row elsewhere tells of a
-    restore. `written_by` is the number of the transaction that wrote the row, for the same reason.
+    `database_id` is drawn again after each restore. Every new fencing token is above `token_floor`. `made_in`
+    is the PostgreSQL database in which the row was written, as JSON, and `written_by` the number of the
+    transaction that wrote it. A copy of the row in another database, or by another transaction, is a sign of
+    a restore.
     """
 
     name = KeyField("nombre", max_length=8, primary_key=True)

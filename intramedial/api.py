@@ -1,12 +1,13 @@
-"""The JSON API: every operation registered once, with django-ninja, and the table it is served from.
+"""The JSON API: all operations, registered with django-ninja, and the table from which they are served.
 
-`intramedial.http.short_path` serves it, `intramedial.http.openapi` describes it; neither knows an operation
+`intramedial.http.short_path` serves it and `intramedial.http.openapi` describes it. Neither has an operation
 of its own.
 """
 
 from functools import cache
 
 import orjson
+from django.conf import settings
 from ninja import NinjaAPI
 
 import coordination.api.rest
@@ -19,7 +20,7 @@ from intramedial.process import health
 from intramedial.receipts import published
 from intramedial.workspaces import trials_api
 
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Exclusive leases for AI agents, with signed receipts anyone can verify.
 
 A lease refused is a normal answer (409, `ok: false`, a `reason`); an error is a problem (RFC 9457,
@@ -31,9 +32,9 @@ without the method asked for is `405` with `Allow` and the reason `not_found`. `
 `GET` is.
 
 JSON is read strictly: UTF-8 without a byte order mark, no name twice in an object, no NaN or infinity, no
-lone surrogates, at most 16 deep. Unknown members are ignored; an unknown query parameter is refused (422)
-with the name that was probably meant. Durations are whole milliseconds (`…Ms`), instants RFC 3339 in UTC
-(`…At`). One slash at the end of a path makes no difference.
+lone surrogates, at most {settings.JSON_DEPTH} deep. Unknown members are ignored; an unknown query parameter
+is refused (422) with the name that was probably meant. Durations are whole milliseconds (`…Ms`), instants
+RFC 3339 in UTC (`…At`). One slash at the end of a path makes no difference.
 
 A page of any origin may send signed requests and read their answers (CORS, without credentials), except for
 `POST /api/v1/trial/keys`. Requests with an API key have no CORS headers: a key does not belong into a page.
@@ -43,13 +44,13 @@ The published keys and this description may be read from everywhere.
 
 @cache
 def description() -> bytes:
-    """The OpenAPI description, as it is served."""
+    """The OpenAPI description, as JSON."""
     return orjson.dumps(openapi.describe(api))
 
 
 @cache
 def routes_by_path() -> dict[str, dict[str, routing.Route]]:
-    """What is served: path -> method -> route."""
+    """The table of operations: path -> method -> route."""
     return routing.table(api)
 
 
@@ -63,8 +64,15 @@ api = NinjaAPI(
 api.add_router("/api/v1/acp", coordination.api.rest.router)
 api.add_router("/api/v1/acp", coordination.api.stampede.router)
 api.add_router("/api/v1/trial", trials_api.router)
-api.add_router("/health", health.router(authority.check, authority.ledger_fault, authority.dropped))
+api.add_router(
+    "/health",
+    health.router(
+        lambda: authority.current().check(),
+        lambda: authority.current().ledger_fault(),
+        lambda: authority.current().dropped(),
+    ),
+)
 api.add_router("", published.router(description))
 
 application = ShortPath(routes_by_path())
-"""The ASGI application of everything that is registered above."""
+"""The ASGI application of all operations registered above."""

@@ -1,4 +1,4 @@
-"""Text of the environment -> value of a setting. Pure; each raises ValueError saying what is wrong."""
+"""Parsers: text of the environment -> value of a setting. Pure. Each raises ValueError with what is wrong."""
 
 import ipaddress
 from collections.abc import Callable
@@ -15,12 +15,12 @@ LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 def text(value: str) -> str:
-    """Any text, as it stands."""
+    """Any text, unchanged."""
     return value
 
 
 def flag(value: str) -> bool:
-    """One of the words for true or false."""
+    """A word for true or false."""
     word = value.strip().lower()
     if word in TRUE_WORDS:
         return True
@@ -65,7 +65,7 @@ def path(value: str) -> Path:
 
 
 def words(value: str) -> list[str]:
-    """Words separated by commas; none for an empty text."""
+    """Words separated by commas. [] for an empty text."""
     return [word.strip() for word in value.split(",") if word.strip()]
 
 
@@ -86,7 +86,7 @@ def log_level(value: str) -> str:
 
 
 def origin(value: str) -> str:
-    """An http(s) origin without path, or empty for the default made from HOST and PORT."""
+    """An http(s) origin without a path, or "" for the default made from HOST and PORT."""
     if not value:
         return ""
     parts = urlsplit(value.rstrip("/"))
@@ -102,7 +102,7 @@ def origin(value: str) -> str:
 
 
 def redis_url(value: str) -> str:
-    """A Redis address, or empty for none."""
+    """A Redis address, or "" for none."""
     if value and urlsplit(value).scheme not in ("redis", "rediss", "unix"):
         raise ValueError("must begin with redis://, rediss:// or unix://")
     return value
@@ -111,7 +111,7 @@ def redis_url(value: str) -> str:
 def postgres_url(value: str) -> dict[str, Any]:
     """`postgres://user:password@host:port/name?option=…` -> Django's keys; {} for an empty text.
 
-    A Unix socket's directory goes percent-encoded in the place of the host, or as the option `host`.
+    The directory of a Unix socket is percent-encoded in the place of the host, or the option `host`.
     """
     if not value:
         return {}
@@ -126,7 +126,7 @@ def postgres_url(value: str) -> dict[str, Any]:
     except ValueError:
         raise ValueError("has a port that is not one") from None
     options = dict(parse_qsl(parts.query))
-    # Django passes HOST and PORT itself: the same words among the options would be given twice.
+    # Django passes HOST and PORT itself, so the options must not have them too.
     host = options.pop("host", unquote(parts.hostname or ""))
     return {
         "NAME": name,

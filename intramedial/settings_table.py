@@ -1,6 +1,6 @@
-"""The settings that an operator has, one line each; `settings.py` reads them.
+"""The settings that an operator can set. `settings.py` reads them.
 
-docs/settings.md is held to this table by a test.
+A test checks that docs/settings.md has the same table.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from intramedial import settings_parsers as parsers
 
 
 class BadSetting(ImproperlyConfigured):
-    """A value in the environment is not one of its setting."""
+    """A value in the environment is not valid for its setting."""
 
 
 class Setting(NamedTuple):
-    """One setting of the environment: its variable, its default as text, its parser and what it means."""
+    """One setting: its environment variable, its default as text, its parser and its meaning."""
 
     name: str
     default: str
@@ -25,7 +25,7 @@ class Setting(NamedTuple):
 
     @property
     def attribute(self) -> str:
-        """The name under which code reads it from `django.conf.settings`."""
+        """Its name in `django.conf.settings`."""
         return self.name.removeprefix("INTRAMEDIAL_")
 
 

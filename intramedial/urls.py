@@ -1,4 +1,4 @@
-"""Where a page's request goes. The JSON API, its description and the health checks: see asgi.py."""
+"""The URLs of the pages. asgi.py has those of the JSON API, its description and the health checks."""
 
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
@@ -7,7 +7,7 @@ from django.urls import include, path
 from coordination.pages.module import article
 from coordination.pages.module.figures import figures
 from intramedial.legal import urls as legal
-from intramedial.web import crawlers, errors, styles
+from intramedial.web import crawlers, errors
 
 handler400 = "intramedial.web.pages.bad_request"
 handler403 = "intramedial.web.pages.forbidden"
@@ -16,7 +16,7 @@ handler500 = "intramedial.web.pages.server_error"
 
 
 def pages() -> list[crawlers.Page]:
-    """The pages that are worth finding."""
+    """The pages that crawlers should find."""
     reasons = (("error", (entry.reason,)) for entry in article.reasons())
     entrance = ("access_request", "account_signup", "account_login")
     plain = ("home", "verify", "docs", "mcp", "live", "errors", *entrance, *legal.PAGES)
@@ -26,10 +26,8 @@ def pages() -> list[crawlers.Page]:
 urlpatterns = [
     path("admin/", admin.site.urls),
     *crawlers.urlpatterns(pages(), article.plain),
-    *styles.urlpatterns(),
     *i18n_patterns(
         path("", include("coordination.pages.module.views")),
-        path("", include("coordination.pages.module.docs")),
         path("", include("coordination.pages.module.clients")),
         path("", include("coordination.pages.board.urls")),
         *errors.urlpatterns(article.reasons(), figures),

@@ -112,6 +112,36 @@ def bootstrapped_postgres(
     return bootstrap(directory, {"DATABASE_URL": postgres_cluster.url(name)}), name
 
 
+def _server(request: pytest.FixtureRequest, data_dir: Path, env: dict[str, str]) -> ServerProcess:
+    """A server on data of its own, not started."""
+    if any(name.endswith("DATABASE_URL") for name in env):
+        data_dir.mkdir()
+        bootstrap(data_dir, env)
+    elif request.config.getoption("database") == "postgresql":
+        cluster: Postgres = request.getfixturevalue("postgres_cluster")
+        directory, template = request.getfixturevalue("bootstrapped_postgres")
+        shutil.copytree(directory, data_dir)
+        env = {**env, "DATABASE_URL": cluster.url(cluster.create_database(template))}
+    else:
+        shutil.copytree(request.getfixturevalue("bootstrapped"), data_dir)
+    return ServerProcess(data_dir, env)
+
+
+@pytest.fixture(scope="session")
+def shared_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerProcess]:
+    """One running server for every test that needs no settings of its own and lets the server live.
+
+    Its workspace and its log are shared too.
+    """
+    server = _server(request, tmp_path_factory.mktemp("shared") / "data", {})
+    try:
+        yield server.start()
+    finally:
+        server.kill()
+
+
 @pytest.fixture
 def live_server_process(
     request: pytest.FixtureRequest, tmp_path: Path
@@ -124,20 +154,8 @@ def live_server_process(
     servers: list[ServerProcess] = []
 
     def start(**env: str) -> ServerProcess:
-        data_dir = tmp_path / f"server-{len(servers)}"
-        if any(name.endswith("DATABASE_URL") for name in env):
-            data_dir.mkdir()
-            bootstrap(data_dir, env)
-        elif request.config.getoption("database") == "postgresql":
-            cluster: Postgres = request.getfixturevalue("postgres_cluster")
-            directory, template = request.getfixturevalue("bootstrapped_postgres")
-            shutil.copytree(directory, data_dir)
-            env = {**env, "DATABASE_URL": cluster.url(cluster.create_database(template))}
-        else:
-            shutil.copytree(request.getfixturevalue("bootstrapped"), data_dir)
-        server = ServerProcess(data_dir, env)
-        servers.append(server)
-        return server.start()
+        servers.append(_server(request, tmp_path / f"server-{len(servers)}", env))
+        return servers[-1].start()
 
     yield start
     for server in servers:

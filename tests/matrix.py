@@ -41,7 +41,7 @@ class Row:
 
 PAGES = {
     # For everyone.
-    **dict.fromkeys(("robots", "sitemap", "llms", "styles"), Row(EVERYONE)),
+    **dict.fromkeys(("robots", "sitemap", "llms"), Row(EVERYONE)),
     "favicon": Row(REDIRECTED),
     **dict.fromkeys(("home", "module_text", "verify", "errors", "error"), Row(EVERYONE)),
     **dict.fromkeys(("docs", "mcp", "live"), Row(EVERYONE)),

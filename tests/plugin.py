@@ -10,6 +10,8 @@ from collections.abc import Generator
 
 import pytest
 
+from tests import server
+from tests.launcher import Launcher
 from tests.services import Postgres
 
 UNSET = (
@@ -39,12 +41,32 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     early_config.add_cleanup(lambda: shutil.rmtree(data_dir, ignore_errors=True))
     os.environ["INTRAMEDIAL_DATA_DIR"] = data_dir
     os.environ["INTRAMEDIAL_LOG_LEVEL"] = "WARNING"
-    if early_config.known_args_namespace.database == "postgresql":
+    if not any(
+        name.startswith("COVERAGE_") for name in os.environ
+    ):  # forks of a traced process are not traced
+        server.launcher = Launcher()
+        early_config.add_cleanup(server.launcher.stop)
+    given = early_config.known_args_namespace
+    if given.database == "postgresql" and not getattr(
+        given, "numprocesses", None
+    ):  # the workers of xdist have one each
         cluster = Postgres().start()
         early_config.add_cleanup(cluster.remove)
         early_config.stash[CLUSTER] = cluster
         os.environ["DATABASE_URL"] = cluster.url(cluster.create_database())
     return (yield)
+
+
+LONG_FIRST = ("browser", "platform", "store")
+"""Folders whose files take long. As they come first, no process is left alone with one of them at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long folders first, and keep the order of files within a folder."""
+    folders = (*LONG_FIRST, "")
+    items.sort(
+        key=lambda item: folders.index(item.path.parent.name if item.path.parent.name in folders else "")
+    )
 
 
 CLUSTER = pytest.StashKey[Postgres]()

@@ -11,22 +11,28 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from tests.launcher import Launcher, Started
 from tests.services import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
-READY_S = 60
+READY_S = 120
+launcher: Launcher | None = None
+"""How tests start servers and commands: quickly. None: each as a program of its own, as an operator does."""
+
+
+def command(*arguments: str, env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    """Run one management command to its end, in this environment and `env`."""
+    arguments, env = ("manage.py", *arguments), {**os.environ, **env}
+    if launcher is not None:
+        return launcher.run(arguments, env, READY_S)
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True, timeout=READY_S
+    )
 
 
 def manage(*arguments: str, env: dict[str, str]) -> str:
     """Run one management command to its end; returns its stdout, fails with its stderr."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=READY_S,
-    )
+    done = command(*arguments, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -56,7 +62,7 @@ class ServerProcess:
         }
         self.descriptors = 0
         """The limit of open files, soft and hard; 0 leaves it as it is."""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Started | None = None
         self.beside: subprocess.Popen[str] | None = (
             None  # works on the same data; ends when the server is killed
         )
@@ -75,14 +81,18 @@ class ServerProcess:
     def start(self) -> "ServerProcess":
         """Start the server (again) and wait until it is ready."""
         with (self.data_dir / "serve.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve"],
-                cwd=ROOT,
-                env={**os.environ, **self.env},
-                stdout=log,
-                stderr=log,
-                preexec_fn=self._limit if self.descriptors else None,
-            )
+            env, out = {**os.environ, **self.env}, log.fileno()
+            if launcher is not None:
+                self.process = launcher.start(["manage.py", "serve"], env, out, out, self.descriptors)
+            else:
+                self.process = subprocess.Popen(
+                    [sys.executable, "manage.py", "serve"],
+                    cwd=ROOT,
+                    env=env,
+                    stdout=log,
+                    stderr=log,
+                    preexec_fn=self._limit if self.descriptors else None,
+                )
         deadline = time.monotonic() + READY_S
         while not self.ready():
             assert self.process.poll() is None, f"the server ended: {self.log}"

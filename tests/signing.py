@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from http_message_signatures import HTTPMessageSigner, MappingKeyResolver, algorithms
 
-from intramedial.http.requests import RequestParts
+from intramedial.http.calls import RequestParts
 from intramedial.identity.did import did_key_from_public
 
 BASE_URL = "http://127.0.0.1:8000"

@@ -1,6 +1,6 @@
-"""One example of each answer of the API, by the name of its shape in `coordination.api.schemas`.
+"""One example of each request and answer of the API, by the name of its shape in `coordination.api.schemas`.
 
-Pages and the description show them; a test holds each to its shape.
+Pages and the OpenAPI description show them. A test validates each with its shape.
 """
 
 from typing import Any

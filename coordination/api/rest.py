@@ -1,4 +1,4 @@
-"""The REST router of coordination: from a validated request to a command, from an outcome to an answer."""
+"""The REST operations: each turns a validated request into a command, and the outcome into an answer."""
 
 from collections.abc import Awaitable, Mapping
 from typing import Any
@@ -20,8 +20,7 @@ from coordination.core.messages import (
     Withdrawn,
 )
 from coordination.read import current
-from coordination.wire import cursors
-from coordination.wire.ids import new_lease_id
+from coordination.wire.ids import new_lease_id, read_cursor
 from intramedial.http.calls import Call, Headers, Reply
 from intramedial.http.problems import Problem
 from intramedial.http.routing import invalid
@@ -59,7 +58,7 @@ async def lease(request: Call, body: schemas.LeaseRequest) -> Reply:
 
     Refused as `lease_held`, the agent is in the queue if it has a `position`: ask again after `waitMs`, and
     at the latest before `keptUntil`. Refused as `deadlock`, it is not. A lease ends at `expiresAt` unless it
-    is asked for again; how long it lasts is the service's to say, so `ttlMs` in the body is ignored.
+    is asked for again. The service decides how long it lasts, so `ttlMs` in the body is ignored.
     """
     resource, mode = body.resource
     queue = not declines_queue(request.parts.headers.get("prefer"))
@@ -95,7 +94,7 @@ async def wait(request: Call, query: Query[schemas.WaitQuery]) -> Reply:
     resource = query.resource[0] if query.resource is not None else None
     workspace = request.caller.workspace
     try:
-        after = "" if query.cursor is None else cursors.read(workspace, query.cursor)
+        after = "" if query.cursor is None else read_cursor(workspace, query.cursor)
     except ValueError as error:
         raise invalid(("/cursor", str(error))) from None
     return await _seen(current.picture(workspace, resource, query.limit, after))
@@ -140,7 +139,8 @@ async def _decide(call: Call, command: service.AgentCommand) -> Reply:
 
 
 def declines_queue(prefer: str | None) -> bool:
-    """Whether `Prefer` (RFC 7240) says `wait=0`. Of a preference given twice the first one counts."""
+    """Whether the field `Prefer` (RFC 7240) contains `wait=0`. The first of several `wait` preferences
+    counts."""
     if prefer is None:
         return False
     for preference in prefer.split(","):

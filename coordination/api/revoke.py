@@ -1,9 +1,9 @@
-"""Revoking a lease, which ends it before its time: an owner from the board, an operator from the admin.
+"""Revoke a lease, which ends it before it expires: an owner on the board, an operator in the admin.
 
-It goes through the authority like every decision. The resource is free for the next in line, the agent's
-trust does not move, and the ledger has a receipt of it, `coordination.give_back`. Who did it and why stands
-in the audit log. The agent is not told: its next call says that it holds nothing, and a protected system that
-checks fencing tokens refuses it as soon as the next holder has come.
+The authority decides it like every command. The resource is offered to the next waiter, the agent's trust
+does not move, and the ledger gets a receipt (`coordination.revoke`). The audit log has who did it and why.
+The agent gets no message. Its next call answers that it holds nothing, and a protected system that checks
+fencing tokens refuses it once the next holder has written.
 """
 
 import unicodedata
@@ -26,13 +26,15 @@ LONGEST_REASON = 300
 
 
 class NotRevoked(Exception):
-    """The lease was not ended, or nobody knows; says which in words for whoever asked."""
+    """The lease was not ended, or it is unknown whether it was. The message says which, for the person that
+    revokes."""
 
 
 class RevokeForm(forms.Form):
-    """What is asked before a lease is ended: the resource's name, typed, and why.
+    """What a person fills in to revoke a lease: the resource's name, typed, and the reason.
 
-    `token` is that of the lease that was looked at, so that a form sent late or twice ends no other.
+    `token` is the fencing token of the lease that the page showed, so that a form that is sent late or twice
+    ends no other lease.
     """
 
     token = forms.IntegerField(widget=forms.HiddenInput, min_value=1, max_value=2**63 - 1)
@@ -51,14 +53,14 @@ class RevokeForm(forms.Form):
         self._resource = resource
 
     def clean_name(self) -> str:
-        """The resource's own name, and no other."""
+        """The typed name. Raises ValidationError when it is not that of the resource."""
         name = unicodedata.normalize("NFC", self.cleaned_data["name"])
         if name != self._resource:
             raise forms.ValidationError(gettext("No es el nombre de este recurso."))
         return name
 
     def clean_reason(self) -> str:
-        """One line that shows as it was written."""
+        """The reason. Raises ValidationError for invisible characters and line breaks."""
         reason: str = self.cleaned_data["reason"]
         if not reason.isprintable():
             raise forms.ValidationError(gettext("Escríbelo en una línea, sin caracteres invisibles."))
@@ -66,31 +68,31 @@ class RevokeForm(forms.Form):
 
 
 def revoke(request: HttpRequest, workspace: str, resource: str, agent: str, token: int, reason: str) -> None:
-    """End the lease of `agent` on `resource`, the one with that fencing token; whoever asks may do so.
+    """End the lease of `agent` on `resource` with that fencing token. The caller has checked the right to it.
 
-    Called in a view that is not asynchronous. Raises NotRevoked, with words to show. It is noted before it is
-    done, and once more if nothing came of it: the authority's tables are in another transaction, and an act
-    without its entry is worse than an entry without its act.
+    For views that are not asynchronous. Raises NotRevoked. The audit entry is written first, and a second one
+    if the lease was not ended: the authority's tables are in another transaction, and an act without an entry
+    is worse than an entry without an act.
     """
     lease = held(workspace, resource, agent)
     if lease is None or lease.token != token:
-        raise _gone()
-    said: dict[str, Any] = {"agent": agent, "token": token, "reason": reason}
-    record.act(request, "lease.revoked", workspace=workspace, target=resource, **said)
+        raise _ended_before()
+    details: dict[str, Any] = {"agent": agent, "token": token, "reason": reason}
+    record.act(request, "lease.revoked", workspace=workspace, target=resource, **details)
     try:
         ended = _end(workspace, Revoke(resource, lease.lease_id))
     except (authority.Unavailable, StorageFault) as fault:
-        record.act(request, "lease.revoke_unanswered", workspace=workspace, target=resource, **said)
+        record.act(request, "lease.revoke_unanswered", workspace=workspace, target=resource, **details)
         raise NotRevoked(
             gettext("La autoridad no contesta y no se sabe si la concesión ha terminado. Míralo de nuevo.")
         ) from fault
     if not ended:
-        record.act(request, "lease.revoke_missed", workspace=workspace, target=resource, **said)
-        raise _gone()
+        record.act(request, "lease.revoke_missed", workspace=workspace, target=resource, **details)
+        raise _ended_before()
 
 
 def held(workspace: str, resource: str, agent: str) -> Lease | None:
-    """The lease of an agent on a resource, now. Raises NotRevoked when it cannot be read."""
+    """The lease that an agent now has on a resource, or None. Raises NotRevoked when it cannot be read."""
     try:
         return async_to_sync(current.lease)(workspace, resource, agent)
     except StorageFault as fault:
@@ -103,5 +105,5 @@ async def _end(workspace: str, command: Revoke) -> bool:
     return isinstance(answer.outcome, Ended) and answer.outcome.ended
 
 
-def _gone() -> NotRevoked:
+def _ended_before() -> NotRevoked:
     return NotRevoked(gettext("Esa concesión ya había terminado: no se ha tocado nada."))

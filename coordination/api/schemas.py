@@ -1,6 +1,6 @@
-"""Wire shapes of coordination: what is asked is validated by them, what is answered is described by them.
+"""The shapes of requests and answers. They validate requests, and they describe answers in OpenAPI.
 
-Answers are written by `coordination.wire.serialize`; a test holds what is served to these shapes.
+`coordination.wire.serialize` writes the answers. A test validates them with these shapes.
 """
 
 from typing import Annotated, Literal, NamedTuple
@@ -19,21 +19,21 @@ MAX_CURSOR = 2048
 
 
 class Requested(NamedTuple):
-    """A resource as it was asked for: its base name, and the mode that follows from its suffix."""
+    """A resource as a request names it: its base name, and the mode that follows from its suffix."""
 
     name: str
     mode: Mode
 
 
 def _requested(given: object, info: ValidationInfo) -> Requested:
-    """By the workspace's own semantic classes, which are the validation's context."""
+    """Parse a resource by the semantic classes of the workspace, which are the context of the validation."""
     if not isinstance(given, str):
         raise ValueError("must be a text")
     return Requested(*parse_resource(given, info.context))
 
 
 def _digits(value: object) -> object:
-    # A query is text; `1e2`, ` 5` or `1_0` are not numbers there.
+    # Pydantic would take `1e2`, ` 5` and `1_0` in a query for numbers.
     if isinstance(value, str):
         if not (value.isascii() and value.isdecimal() and len(value) <= 9):
             raise ValueError("must be a whole number")
@@ -58,7 +58,7 @@ LeaseId = Annotated[str, Field(examples=["lse_2Jm7vQx8sT"])]
 Score = Annotated[float, Field(ge=0, le=100, description="0.0 … 100.0, exact to one decimal.")]
 
 
-# --- asked --------------------------------------------------------------------------------------------------
+# --- requests ---------------------------------------------------------------------------------------------
 
 
 class LeaseRequest(Shape):
@@ -107,7 +107,7 @@ class AgentQuery(Shape):
     did: Did
 
 
-# --- answered: lease ----------------------------------------------------------------------------------------
+# --- answers: lease ----------------------------------------------------------------------------------------
 
 
 class Lease(Shape):
@@ -181,7 +181,7 @@ class Deadlock(Shape):
     receipt: Receipt | None
 
 
-# --- answered: release, withdraw ----------------------------------------------------------------------------
+# --- answers: release, withdraw ----------------------------------------------------------------------------
 
 
 class ReleasedLease(Shape):
@@ -231,7 +231,7 @@ class Withdrawn(Shape):
     withdrawn: bool
 
 
-# --- answered: wait, agents ---------------------------------------------------------------------------------
+# --- answers: wait, agents ---------------------------------------------------------------------------------
 
 
 class Holding(Shape):

@@ -1,6 +1,6 @@
-"""What the shells have in common: a command is decided, a picture is read, and the answer is one body.
+"""What REST, MCP and the pages share: a command is decided, or a picture is read, and the answer is one body.
 
-Whatever the shell, an answer has the same fields, and what cannot be answered is the same `Problem`.
+An answer has the same fields everywhere, and so has the `Problem` of a request that cannot be answered.
 """
 
 from collections.abc import Awaitable
@@ -12,24 +12,24 @@ from django.conf import settings
 from coordination.authority import process as authority
 from coordination.authority.process import Ask, StorageFault
 from coordination.core.messages import Acquire, LimitReached, Outcome, Release, Withdraw, Withdrawn
-from coordination.core.value import value
-from intramedial.http.principal import Principal
+from coordination.core.model import value
+from intramedial.http.calls import Principal
 from intramedial.http.problems import Problem
 
 AgentCommand = Acquire | Release | Withdraw
-"""What a caller can ask the authority to do."""
+"""The commands that an agent may give."""
 
 
 @value
 class Decided:
-    """An outcome, and the whole body that answers with it, receipt included."""
+    """An outcome, and the whole body of the answer, with its receipt."""
 
     outcome: Outcome
     body: bytes
 
 
 async def decide(caller: Principal, command: AgentCommand, digest: str) -> Decided:
-    """What the authority says to a command of `caller`, whose request's body has `digest`.
+    """The authority's decision on a command of `caller`. `digest`: that of the request's body.
 
     Raises Problem: `actor_mismatch`, `rate_limited`, `authority_unavailable`.
     """
@@ -55,7 +55,7 @@ async def decide(caller: Principal, command: AgentCommand, digest: str) -> Decid
 
 
 async def read(reading: Awaitable[dict[str, Any] | None]) -> dict[str, Any] | None:
-    """What a query finds. Raises Problem (`authority_unavailable`)."""
+    """The result of `reading`. Raises Problem (`authority_unavailable`) when the storage does not answer."""
     try:
         return await reading
     except StorageFault as error:

@@ -1,17 +1,18 @@
-"""The stampede of fifty, run by the server in a trial's workspace: one call, fifty agents, real decisions.
+"""The stampede of fifty, which the server runs in a trial's workspace: one call, fifty agents, real
+decisions.
 
-A visitor cannot make fifty keys, so the server makes them, for this run alone, and asks the authority for
-each as any shell would. Receipts of what it asks say so: their `auth` is `scenario`, since nobody signed for
-these agents. What the authority answers goes to the caller line by line, as it is answered.
+A visitor cannot make fifty keys. So the server makes them for one run and gives the authority the commands of
+each agent. The receipts have `scenario` as `auth`, since no agent signed a request. The authority's answers
+go to the caller line by line, as they come.
 
-Nobody has to log in for it, and one call makes a hundred grants and releases. So a run leaves nothing on the
-disk: its receipts are signed and go to the caller, who can verify them like any other, but the ledger does
-not get them; and when it is over the authority forgets its agents, whose keys nobody has any more.
+A run needs no login, and one call makes a hundred grants and releases. So a run leaves nothing on the disk.
+Its receipts are signed and go to the caller, who can verify them like any other, but not to the ledger. When
+the run is over, the authority forgets its agents; their keys no longer exist.
 
-Every agent behaves as clients should: it asks, and when it is refused it waits as long as it was told and a
-little longer, by chance, so that those who were told the same do not come back together; when it is granted
-the resource it keeps it for a moment and gives it back. A run ends by itself, whether or not its caller stays
-to watch.
+Every agent behaves as a client should. It acquires; when it is refused it waits as long as the answer says,
+and a random time longer, so that agents with the same answer do not come back together. When the resource is
+granted it keeps it for a moment and releases it. A run ends by itself, whether or not its caller reads to the
+end.
 """
 
 import asyncio
@@ -50,13 +51,13 @@ router = Router(tags=["scenarios"], by_alias=True)
 
 CROWD = 50
 WORK_S = 0.04
-"""How long an agent keeps the file."""
+"""How long an agent keeps the resource."""
 JITTER = 0.25
-"""By how much of what it was told an agent waits longer, at most."""
+"""The longest additional wait, as a part of `waitMs`."""
 LONGEST_S = 30.0
-"""After this nobody asks any more; who still waits leaves the queue."""
+"""After this time no agent acquires any more, and the waiters leave the queue."""
 FORGET_S = 5.0
-"""How long a run waits until its agents are forgotten."""
+"""How long a run waits for the authority to forget its agents."""
 AT_ONCE = 16
 """Runs of one process at once."""
 
@@ -121,7 +122,7 @@ async def run_stampede(request: Call, body: StampedeRequest) -> Reply:
             headers={"retry-after": "10"},
         )
     resource, mode = body.resource
-    run = Stampede(caller.workspace, resource, mode, request.digest)
+    run = StampedeRun(caller.workspace, resource, mode, request.digest)
     return Reply(200, b"", ((b"x-accel-buffering", b"no"),), LINES, lines=_encoded(run.lines()))
 
 
@@ -130,19 +131,19 @@ async def _encoded(lines: AsyncIterator[Json]) -> AsyncIterator[bytes]:
         yield orjson.dumps(line) + b"\n"
 
 
-class Stampede:
-    """One run. `lines` is to be read once, to its end; it tells what happens, `ms` after the start."""
+class StampedeRun:
+    """One run. `lines` starts it and is read once, to its end; `ms` counts from the start."""
 
     def __init__(self, workspace: str, resource: str, mode: Mode, digest: str) -> None:
         self.workspace, self.resource, self.mode, self.digest = workspace, resource, mode, digest
         self.agents = [did_key_from_public(bytes(SigningKey.generate().verify_key)) for _ in range(CROWD)]
-        self._told: asyncio.Queue[Json | None] = asyncio.Queue()
+        self._lines: asyncio.Queue[Json | None] = asyncio.Queue()
         self._asks = self._grants = 0
-        self._gone: set[str] = set()  # the agents that gave the resource back
+        self._released: set[str] = set()  # agents that have released the resource
         self._began = 0.0
 
     async def lines(self) -> AsyncIterator[Json]:
-        """What happens, as it happens."""
+        """The lines of the answer, as the run goes on."""
         _running.add(self.workspace)
         self._began = self._time()
         running = asyncio.create_task(self._run())
@@ -153,7 +154,7 @@ class Stampede:
                 "mode": self.mode.value,
                 "agents": self.agents,
             }
-            while (line := await self._told.get()) is not None:
+            while (line := await self._lines.get()) is not None:
                 yield line
             yield {"type": "ends", "ms": self._ms(), "asks": self._asks, "grants": self._grants}
         finally:
@@ -162,7 +163,7 @@ class Stampede:
             _running.discard(self.workspace)
 
     async def _run(self) -> None:
-        authority.passing.update(self.agents)
+        authority.current().passing.update(self.agents)
         try:
             async with asyncio.timeout(LONGEST_S), asyncio.TaskGroup() as group:
                 for number, agent in enumerate(self.agents, 1):
@@ -170,13 +171,13 @@ class Stampede:
         except TimeoutError:
             pass
         except ExceptionGroup as failed:
-            self._told.put_nowait(_problem(failed.exceptions[0]))
+            self._lines.put_nowait(_problem(failed.exceptions[0]))
         finally:
             await asyncio.shield(self._leave())
-            self._told.put_nowait(None)
+            self._lines.put_nowait(None)
 
     async def _take_part(self, number: int, agent: str) -> None:
-        """One agent, from its first question to its release."""
+        """One agent, from its first acquire to its release."""
         outcome: Outcome | None = None
         while not isinstance(outcome, Granted):
             if isinstance(outcome, Held):
@@ -187,32 +188,32 @@ class Stampede:
         self._grants += 1
         await asyncio.sleep(WORK_S)
         await self._ask(number, "release", Release(self.resource, agent, outcome.lease.lease_id))
-        self._gone.add(agent)
+        self._released.add(agent)
 
     async def _ask(self, number: int, operation: str, command: Command) -> Outcome:
         answer = await authority.get().ask(self._asked(command))
         if isinstance(answer.outcome, LimitReached):
             raise Problem("rate_limited", "The trial holds or waits for as many resources as it may at once.")
-        said = orjson.loads(answer.body) | {"receipt": answer.receipt}
-        self._told.put_nowait(
-            {"type": "answer", "ms": self._ms(), "agent": number, "operation": operation, "answer": said}
+        body = orjson.loads(answer.body) | {"receipt": answer.receipt}
+        self._lines.put_nowait(
+            {"type": "answer", "ms": self._ms(), "agent": number, "operation": operation, "answer": body}
         )
         return answer.outcome
 
     async def _leave(self) -> None:
-        """Nothing of the run stays behind, however it ended: leases, waits, then the agents themselves."""
+        """Remove what the run leaves, however it ended: leases, waits, then the agents themselves."""
         commands: list[Command] = []
         for agent in self.agents:
-            if agent not in self._gone:
+            if agent not in self._released:
                 commands += [Withdraw(self.resource, agent), Release(self.resource, agent)]
         try:
             asking = (authority.get().ask(self._asked(command)) for command in commands)
             await asyncio.gather(*asking, return_exceptions=True)
             forget = authority.get().run(lambda store: store.forget_agents(self.workspace, self.agents))
-            # Those that stay behind, should it fail, go with the trial.
+            # If this fails, the agents are deleted with the trial.
             await asyncio.wait([asyncio.wrap_future(forget)], timeout=FORGET_S)
         finally:
-            authority.passing.difference_update(self.agents)
+            authority.current().passing.difference_update(self.agents)
 
     def _asked(self, command: Command) -> Ask:
         return Ask(self.workspace, command, AUTH, self.digest, settings.TRIAL_RESOURCES)
@@ -226,7 +227,7 @@ class Stampede:
 
 
 def _problem(error: Exception) -> Json:
-    """The last line of a run that could not go on."""
+    """The last line of a run that failed."""
     if isinstance(error, Problem):
         return {"type": "problem", "reason": error.reason, "detail": error.detail}
     if isinstance(error, (authority.Unavailable, StorageFault)):

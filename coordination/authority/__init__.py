@@ -1,1 +1,1 @@
-"""The authority: one thread that decides commands in batches, and what belongs to it."""
+"""The authority: one thread that decides commands in batches, and what works for it."""

@@ -1,7 +1,7 @@
-"""One batch: one transaction that decides all that has arrived, in order."""
+"""One batch: a transaction that decides the commands that have arrived, in order."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -19,33 +19,32 @@ from coordination.core.messages import (
     ReturnUndelivered,
     Revoke,
 )
-from coordination.storage.backlog import Backlog
 from coordination.storage.clock import Clock, steady_ms
 from coordination.storage.engines.base import Key
-from coordination.storage.store import Needs, Store, Transaction
+from coordination.storage.store import Backlog, Needs, Store, Transaction
 from coordination.wire import serialize
 from coordination.wire.ids import new_receipt_id
 from intramedial.receipts import receipt as receipts
 from intramedial.receipts import signing
 
-from .replies import Answer, Ask, Owed, Pending, passing
+from .replies import Answer, Ask, Owed, PendingAsk
 
 logger = logging.getLogger(__name__)
 
 ENDS = (Revoke, ReturnUndelivered)
-RECORDED = (Granted, Released, Deadlock)  # what the ledger gets; other refusals change nothing
+RECORDED = (Granted, Released, Deadlock)  # the outcomes that go to the ledger; the others change nothing
 
 
 @dataclass(slots=True)
 class Batch:
-    """The work of one transaction, and what is known of it whether or not it succeeds.
+    """The work of one transaction, and its results as far as they are known, even after a failure.
 
-    `due`: resources that have run out, to be settled `until` an instant; `owed`: leases to give back first;
-    `drained`: receipt ids that the ledger has, with whom to tell when they are out of the outbox. `read_at`:
-    when `now` was read, by the steady clock.
+    `due`: resources that have expired, to be settled `until` an instant. `owed`: leases to return
+    undelivered, before the commands. `drained`: receipt ids that the ledger has, each list with the future to
+    resolve when they are out of the outbox. `read_at`: when `now` was read, by the steady clock.
     """
 
-    items: Sequence[Pending] = ()
+    items: Sequence[PendingAsk] = ()
     due: Sequence[Key] = ()
     until: int = 0
     owed: Sequence[Owed] = ()
@@ -58,16 +57,21 @@ class Batch:
     recorded: bool = False
     _kid: str = ""
     _backlog: Backlog | None = None
+    _passing: Container[str] = ()
 
-    def transact(self, store: Store, clock: Clock | None) -> None:
-        """Decide everything, durably. Raises StorageFault; then no answer may be given."""
+    def transact(self, store: Store, clock: Clock | None, passing: Container[str] = ()) -> None:
+        """Decide all commands in one durable transaction. Raises StorageFault; then no answer may be given.
+
+        Receipts of the agents in `passing` are signed and not recorded.
+        """
+        self._passing = passing
         with store.transaction(self._needs(), clock) as transaction:
             self.now, self.read_at = transaction.now, steady_ms()
             self._backlog = store.backlog
             self._kid = _kid()
             for workspace, world in transaction.worlds.items():
                 for event in world.events:
-                    self._record_end(transaction, workspace, event)
+                    self._record_end(transaction, workspace, event, serialize.EXPIRED)
             self._return_undelivered(transaction)
             for item in self.items:
                 self.answers.append(self._decide(store, transaction, item.ask))
@@ -79,20 +83,35 @@ class Batch:
         }
 
     def split(self) -> list["Batch"]:
-        """The same work in the same order as smaller batches, to find what is at fault; none when there is
-        nothing to divide."""
-        kinds = {"owed": self.owed, "drained": self.drained, "due": self.due, "items": self.items}
-        filled = [(kind, work) for kind, work in kinds.items() if work]
-        if len(filled) == 1:
-            [(kind, work)] = filled
-            half = len(work) // 2
-            filled = [(kind, work[:half]), (kind, work[half:])] if half else []
-        return [Batch(until=self.until, **{kind: work}) for kind, work in filled]
+        """The same work in the same order as smaller batches, to find the part at fault; none when there is
+        a single piece of work."""
+        parts = [
+            Batch(owed=self.owed, until=self.until),
+            Batch(drained=self.drained, until=self.until),
+            Batch(due=self.due, until=self.until),
+            Batch(self.items, until=self.until),
+        ]
+        filled = [part for part in parts if part._size()]
+        return filled if len(filled) > 1 else self._halves()
+
+    def _size(self) -> int:
+        """How many pieces of work there are."""
+        return len(self.owed) + len(self.drained) + len(self.due) + len(self.items)
+
+    def _halves(self) -> list["Batch"]:
+        """Two batches of work of one kind; none when it is a single piece."""
+        half = self._size() // 2
+        if not half:
+            return []
+        return [
+            Batch(self.items[part], self.due[part], self.until, self.owed[part], self.drained[part])
+            for part in (slice(half), slice(half, None))
+        ]
 
     def names(self) -> str:
-        """What is asked for, for the log."""
+        """The pieces of work in words, for the log."""
         asks = (f"{type(item.ask.command).__name__} in {item.workspace}" for item in self.items)
-        due = (f"what ran out in {workspace}" for workspace in dict(self.due))
+        due = (f"what expired in {workspace}" for workspace in dict(self.due))
         return ", ".join([*due, *(f"return undelivered in {owed.workspace}" for owed in self.owed), *asks])
 
     def _needs(self) -> dict[str, Needs]:
@@ -109,13 +128,13 @@ class Batch:
                 need.asking.setdefault(command.resource, set()).add(command.agent)
         for workspace, name in self.due:
             need = needs.setdefault(workspace, Needs(until=self.until))
-            if need.until is not None:  # where something is decided, all that has run out is looked at anyway
+            if need.until is not None:  # a workspace with commands is settled as a whole
                 need.resources.add(name)
         return needs
 
     def _return_undelivered(self, transaction: Transaction) -> None:
         for owed in self.owed:
-            if not owed.asked_again(self.items):  # else it is renewed
+            if not owed.asked_again(self.items):  # else a command of this batch renews it
                 command = ReturnUndelivered(owed.resource, owed.lease_id, owed.expires_at)
                 self._end(transaction, owed.workspace, command)
 
@@ -123,8 +142,9 @@ class Batch:
         world = transaction.worlds[workspace]
         seen = len(world.events)
         outcome = decide(world, command, transaction.now)
+        end = serialize.REVOKED if isinstance(command, Revoke) else serialize.RETURNED_UNDELIVERED
         for event in world.events[seen:]:
-            self._record_end(transaction, workspace, event)
+            self._record_end(transaction, workspace, event, end)
         return outcome
 
     def _decide(self, store: Store, transaction: Transaction, ask: Ask) -> Answer:
@@ -152,7 +172,7 @@ class Batch:
             digest=ask.digest,
             result_json=body,
         )
-        if isinstance(outcome, RECORDED) and command.agent not in passing:
+        if isinstance(outcome, RECORDED) and command.agent not in self._passing:
             self._record(transaction, ask.workspace, receipt_id, claims)
         return Answer(outcome, body, claims, receipt_id, self._kid, self._is_first(outcome))
 
@@ -161,9 +181,12 @@ class Batch:
             return False
         return not outcome.renewed or outcome.lease.lease_id in {owed.lease_id for owed in self.owed}
 
-    def _record_end(self, transaction: Transaction, workspace: str, event: Event) -> None:
-        """Record a lease that ended without its agent: it ran out, was revoked or returned undelivered."""
-        if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED) or event.agent in passing:
+    def _record_end(self, transaction: Transaction, workspace: str, event: Event, end: str) -> None:
+        """Record the end of a lease that its agent did not release: it expired, or `end` names the receipt's
+        event."""
+        if event.lease is None or event.kind not in (Kind.EXPIRED, Kind.RELEASED):
+            return
+        if event.agent in self._passing:
             return
         expired = event.kind is Kind.EXPIRED
         receipt_id = new_receipt_id()
@@ -173,7 +196,7 @@ class Batch:
             sub=event.agent,
             auth=None,
             workspace=workspace,
-            event="coordination.expire" if expired else serialize.ENDED_EARLY,
+            event=serialize.EXPIRED if expired else end,
             outcome="expired" if expired else "released",
             resource=event.resource,
             digest=None,
@@ -188,7 +211,7 @@ class Batch:
 
 
 def _kid() -> str:
-    """The key that signs now; empty when there is none to be had: the lease stands without a receipt."""
+    """The id of the key that signs now; empty when there is none. Then leases are given without receipts."""
     try:
         return signing.current().kid
     except Exception as error:

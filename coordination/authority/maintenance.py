@@ -1,15 +1,16 @@
-"""What nobody needs any more is forgotten: resources long unused, what happened long ago, workspaces that are
-no more.
+"""Housekeeping, once a day: forget resources long unused, old history, and workspaces that no longer exist.
 
-Tokens never go back for it: they are folded into a floor of their workspace, above which the counter of a
-resource begins that is used again. All is done in small steps, so that no lease waits for it.
+Tokens never go back by that: the floor of the workspace is raised above the tokens of what is forgotten, and
+the counter of a resource that is used again begins above the floor. All is done in small steps, so that no
+lease waits for long.
 """
 
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Protocol, TypeVar
 
 from coordination.storage.engines.base import Engine, Key, Row
 from coordination.storage.store import Store
@@ -23,21 +24,26 @@ AT_ONCE = 500  # rows of one step
 FIRST_S = 600.0
 EACH_S = 86_400.0
 
-# Does a job with the store that writes, and returns what it returns.
-Run = Callable[[Callable[[Store], Any]], Any]
-# Of these workspaces, those that are no more.
-Gone = Callable[[list[str]], set[str]]
+T = TypeVar("T")
+# Which of these workspaces no longer exist.
+FindGone = Callable[[list[str]], set[str]]
+
+
+class Run(Protocol):
+    """Runs a job with the store that writes, and returns what the job returns."""
+
+    def __call__(self, job: Callable[[Store], T], /) -> T: ...
 
 
 def none_gone(workspaces: list[str]) -> set[str]:
-    """For who knows of no workspace."""
+    """The `FindGone` of a process that has no list of workspaces."""
     return set()
 
 
-def keep_house(read: Engine, run: Run, now: int, unused_days: int, gone: Gone = none_gone) -> int:
-    """Forget resources that were not used for `unused_days`, history older than `HISTORY_DAYS`, and all that
-    is known of workspaces that are `gone`; returns how many resources were unused. `read` is a connection of
-    one's own to find them by; `now` in ms."""
+def keep_house(read: Engine, run: Run, now: int, unused_days: int, gone: FindGone = none_gone) -> int:
+    """Forget resources that were not used for `unused_days`, history older than `HISTORY_DAYS`, and all
+    rows of workspaces that are `gone`; returns how many resources were forgotten. `read` is a separate
+    connection that finds them; `now` in ms."""
     run(lambda store: store.forget_pulses(HOUR_MS))
     while run(lambda store: store.forget_history(now - HISTORY_DAYS * DAY_MS, AT_ONCE)) == AT_ONCE:
         pass
@@ -49,11 +55,11 @@ def keep_house(read: Engine, run: Run, now: int, unused_days: int, gone: Gone = 
     return purged
 
 
-def _forget_tenants(read: Engine, run: Run, gone: Gone) -> None:
+def _forget_tenants(read: Engine, run: Run, gone: FindGone) -> None:
     after = ""
     while workspaces := read.tenants_after(after, AT_ONCE):
         for workspace in sorted(gone(workspaces)):
-            while run(lambda store, of=workspace: store.forget_tenant(of, AT_ONCE)):
+            while run(partial(Store.forget_tenant, workspace=workspace, limit=AT_ONCE)):
                 pass
         after = workspaces[-1]
 
@@ -67,14 +73,16 @@ def _purge(rows: list[Row], run: Run, unused_since: int) -> int:
     purged = 0
     for workspace, keys in groupby(idle, key=lambda key: key[0]):
         names = [name for _, name in keys]
-        purged += run(lambda store, at=workspace, names=names: store.purge(at, names, unused_since))
+        purged += run(partial(Store.purge, workspace=workspace, names=names, unused_since=unused_since))
     return purged
 
 
 class Housekeeper:
-    """Keeps house once a day, from a thread of its own, by the authority's connection."""
+    """Does the housekeeping once a day, from a thread of its own and over the authority's connection."""
 
-    def __init__(self, open_reader: Callable[[], Engine], unused_days: int, gone: Gone = none_gone) -> None:
+    def __init__(
+        self, open_reader: Callable[[], Engine], unused_days: int, gone: FindGone = none_gone
+    ) -> None:
         self._open_reader = open_reader
         self._gone = gone
         self._unused_days = unused_days
@@ -82,12 +90,12 @@ class Housekeeper:
         self._thread: threading.Thread | None = None
 
     def start(self, run: Run) -> None:
-        """`run` returns once the authority has done the job."""
+        """Start the thread. `run` has the authority do a job and returns the result."""
         self._thread = threading.Thread(target=self._work, args=(run,), name="housekeeping", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the step under way."""
+        """End after the present step."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(timeout=2)
@@ -101,12 +109,12 @@ class Housekeeper:
             except Exception as error:
                 if self._stopping.is_set():
                     return
-                logger.warning("house was not kept: %s: %s", type(error).__name__, error)
+                logger.warning("housekeeping failed: %s: %s", type(error).__name__, error)
 
     def round(self, run: Run) -> int:
-        """Keep house now."""
+        """Do the housekeeping now; returns how many resources were forgotten."""
 
-        def step(job: Callable[[Store], Any]) -> Any:
+        def step(job: Callable[[Store], T]) -> T:
             if self._stopping.is_set():
                 raise InterruptedError("the authority ends")
             return run(job)

@@ -1,7 +1,7 @@
-"""From the outbox to the ledger: signs what happened and appends it, outside any lease's way.
+"""From the outbox to the ledger: a thread signs the receipts and appends them.
 
-A ledger that is missing, locked or slow stops this thread and nothing else: the outbox keeps what is not in
-the ledger yet, and appending is idempotent, so a crash between the two loses and doubles nothing.
+A ledger that is missing, locked or slow stops this thread only; leases go on. The outbox keeps what is not in
+the ledger yet. Appending is idempotent, so a crash in between loses no receipt and adds none twice.
 """
 
 import logging
@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from coordination.storage.backlog import Backlog
 from coordination.storage.clock import steady_ms
 from coordination.storage.engines.base import Engine, Row
 from coordination.storage.opening import open_engine
+from coordination.storage.store import Backlog
 from intramedial.ledger import log
 from intramedial.receipts import receipt as receipts
 from intramedial.receipts import signing
@@ -20,19 +20,19 @@ from intramedial.receipts import signing
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 500
-REST_S = 0.05  # between two rounds, so that each moves many
+REST_S = 0.05  # between two rounds, so that a round moves many receipts
 RETRY_S = 1.0
-SLOW_MS = 1_000  # after so long an append counts as failing
-LOOK_S = 5.0  # what another process left behind is found even if nothing is recorded here
+SLOW_MS = 1_000  # an append that takes longer counts as failing
+LOOK_S = 5.0  # between two looks when nothing is recorded here; another process may have left receipts
 
 Drained = Callable[[list[str]], "Future[None]"]
 
 
 class Drain:
-    """One thread a process; with several processes one of them drains at a time."""
+    """One thread in each process; of several processes one drains at a time."""
 
     def __init__(self, backlog: Backlog) -> None:
-        """`backlog`: is kept in step with what the outbox has."""
+        """The size of the outbox is kept in `backlog`."""
         self._backlog = backlog
         self._counted = False
         self._work = threading.Event()
@@ -44,23 +44,24 @@ class Drain:
 
     @property
     def fault(self) -> str:
-        """Why the last round failed, or that the one under way takes long; empty when all is well."""
+        """Why the last round failed, or that the present one takes long; empty when all is well."""
         since = self._appending_since
         if not self._fault and since is not None and steady_ms() - since > SLOW_MS:
             return "the ledger does not answer"
         return self._fault
 
     def wake(self) -> None:
-        """There is something new in the outbox."""
+        """Start a round soon: the outbox has something new."""
         self._work.set()
 
     def start(self, drained: Drained) -> None:
-        """`drained` takes receipt ids out of the outbox and says when that is done."""
+        """Start the thread. `drained` has the authority take receipt ids out of the outbox; its future
+        resolves when they are out."""
         self._thread = threading.Thread(target=self._run, args=(drained,), name="outbox", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the round under way; a ledger that hangs is not waited for."""
+        """End after the present round, without waiting for a ledger that hangs."""
         self._stopping.set()
         self._work.set()
         if self._thread is not None:
@@ -72,7 +73,7 @@ class Drain:
                 self._count()
                 moved = self._round(drained)
             except Exception as error:
-                # Whatever it is, it is the ledger's trouble: the outbox waits and the leases go on.
+                # Any error stops only the ledger: the outbox keeps the receipts, and leases go on.
                 self._failed(f"{type(error).__name__}: {error}")
                 self._reconnect()
                 self._stopping.wait(RETRY_S)
@@ -100,14 +101,15 @@ class Drain:
         return self._engine
 
     def _count(self) -> None:
-        """What other processes record and take out, only a count tells; and what was there at the start."""
+        """Count the rows at the start, and when there may be many: other processes add and remove rows
+        too."""
         if self._backlog.doubtful() or not self._counted:
             self._backlog.count(*self._connected().outbox_size())
             self._counted = True
 
     def _round(self, drained: Drained) -> int:
-        # What was decided under a key that is not here is left to a process that has it. Without a key, the
-        # answer had no receipt, and any will do.
+        # A receipt whose key is not here is left to a process that has the key. A receipt without a key was
+        # not in its answer, so any key may sign it.
         kids = ["", *(signer.kid for signer in signing.ring().signers())]
         with self._connected().outbox(AT_ONCE, kids) as rows:
             if rows:
@@ -132,7 +134,7 @@ class Drain:
 
 
 def _sign(row: Row) -> str:
-    """The receipt's JWS, byte for byte the one of the answer: as it was signed, or by the same key anew."""
+    """The receipt's JWS, the same bytes as in the answer: remembered, or signed again by the same key."""
     receipt_id, _, kid, claims = row
     signed = receipts.recent(receipt_id)
     if signed is not None:

@@ -1,28 +1,27 @@
-"""From a decision to the live boards: what this process has decided, told to every process.
+"""The publisher: it sends the events of this process to the live boards of all processes.
 
 Theory of operation
 ===================
 
-The authority calls `publish` after a commit, from its own thread. That only puts events into a bounded box;
-a task on the server's event loop empties the box, at once and then every `INTERVAL_S`, into one message on
-the channel layer. Every process listens to the same group (`live/hub.py`) and passes on what its sockets
-watch. One group for all and not one a workspace: a process then sends at most twenty messages a second,
-however many workspaces are busy, and a listener subscribes once, at its start, so that a board that opens
-can miss nothing.
+The authority calls `publish` after a commit, from its own thread. That only puts events into a bounded
+buffer. A task on the server's event loop sends the buffer as one message on the channel layer, at once and
+then every `INTERVAL_S`. Every process listens to the same group (`live/hub.py`) and gives its sockets the
+events of their workspaces. There is one group for all workspaces. So a process sends a limited number of
+messages a second, however many workspaces are busy, and a listener subscribes once, when it starts, so that a
+board that opens cannot miss an event.
 
-No lease depends on any of this. A message may be lost: the in-memory layer drops silently above a hundred,
-Redis may be away, a process may be killed. What makes that harmless:
+No lease depends on this. A message may be lost: the in-memory layer drops messages silently when it is full,
+Redis may be away, a process may be killed. This is how a loss is repaired:
 
-- Each message carries its `publisher` (this process) and a `number` that rises by one. A number that is
-  skipped tells the listener that it has missed something; it does not need to know what: every board of
-  that process gets a fresh snapshot. Too many events, of all workspaces, are dropped just so: a number is
-  skipped.
+- Each message has its `publisher` (this process) and a `number` that rises by one. When a number is skipped,
+  the listener has missed something. It need not know what: every board of that process gets a fresh snapshot.
+  When too many events wait, of all workspaces, they are dropped and a number is skipped.
 - A workspace with more than `EVENTS_LIMIT` events in one message is sent as `None`: its boards need a
-  snapshot, which is shorter than what happened.
-- A beat every `BEAT_S` repeats the last number. It uncovers the loss of the last message before a silence,
-  and its own absence uncovers a publisher that died with events untold, or a layer that is gone.
+  snapshot, which is shorter than the events.
+- A beat every `BEAT_S` repeats the last number. It reveals the loss of the last message before a pause. When
+  beats are missing, a publisher has died, perhaps with events that were not sent, or the layer is away.
 
-Beats also say how many sockets each workspace has here. A count that has changed is told as soon as an event
+Beats also have the number of sockets of each workspace here. A changed number is sent as soon as an event
 would be, so that the limit on a workspace's sockets holds for all processes together.
 """
 
@@ -37,8 +36,6 @@ from typing import Any
 import orjson
 from channels.layers import BaseChannelLayer
 
-from .tasks import end
-
 logger = logging.getLogger(__name__)
 
 GROUP = "live"
@@ -47,18 +44,19 @@ BEAT_S = 2.0
 SEND_S = 2.0
 EVENTS_LIMIT = 500
 HELD_LIMIT = 20_000
+CANCEL_AGAIN_S = 0.1
 
-Event = dict[str, Any]
+Json = dict[str, Any]
 
 
-class Broadcaster:
-    """One per process. `publish` is for any thread, all else for the event loop it is attached to."""
+class Publisher:
+    """One for each process. Any thread may call `publish`; the rest is for the event loop of `attach`."""
 
     def __init__(self) -> None:
         self.publisher = secrets.token_hex(8)
         self.number = 0
         self._lock = threading.Lock()
-        self._held: dict[str, list[Event] | None] = {}
+        self._held: dict[str, list[Json] | None] = {}
         self._count = 0
         self._lost = False
         self._recounted: set[str] = set()
@@ -70,21 +68,21 @@ class Broadcaster:
     # --- any thread ------------------------------------------------------------------------------
 
     def wanted(self, workspace: str) -> bool:
-        """Whether anybody may be watching. A false no is impossible: who begins to watch reads a snapshot
-        afterwards, which has what was committed before this was asked."""
+        """Whether a socket may be watching the workspace. False is never wrong: a socket that begins to watch
+        later reads a snapshot after that, which has all that was committed before this call."""
         return self._wanted is None or workspace in self._wanted
 
-    def publish(self, workspace: str, events: list[Event]) -> None:
-        """Tell what has happened in a workspace, in order. Returns at once, never raises, keeps no more than
-        `HELD_LIMIT` events; the dictionaries must not change afterwards."""
+    def publish(self, workspace: str, events: list[Json]) -> None:
+        """Send the events of a workspace, in order. Returns at once, never raises, keeps at most `HELD_LIMIT`
+        events. The dictionaries must not change afterwards."""
         try:
             if events and self.wanted(workspace) and self._hold(workspace, events) and self._loop is not None:
                 self._loop.call_soon_threadsafe(self._wake.set)
         except Exception:
-            logger.exception("events of the live boards were not told")
+            logger.exception("events of the live boards were not published")
 
-    def _hold(self, workspace: str, events: list[Event]) -> bool:
-        """Put into the box; True if it was empty, that is, if somebody must be woken."""
+    def _hold(self, workspace: str, events: list[Json]) -> bool:
+        """Put into the buffer; True if it was empty: then the task must be woken."""
         with self._lock:
             first = not self._held and not self._lost
             held = self._held.setdefault(workspace, [])
@@ -109,8 +107,8 @@ class Broadcaster:
     ) -> None:
         """Begin to send over `layer`, from the running loop.
 
-        `wanted`: the workspaces somebody watches, or None where other processes may watch any. `sockets`: how
-        many sockets each workspace has here, told with each beat.
+        `wanted`: the workspaces that sockets watch, or None where other processes may watch any. `sockets`
+        returns how many sockets each workspace has here, which each beat sends.
         """
         self._layer, self._wanted, self._sockets = layer, wanted, sockets
         self._wake = asyncio.Event()
@@ -119,16 +117,16 @@ class Broadcaster:
         self._task = self._loop.create_task(self._run(), name="live-broadcast")
 
     def recount(self, workspace: str) -> None:
-        """Tell soon how many sockets the workspace has here: one has come or gone."""
+        """Send soon how many sockets the workspace has here: one has joined or left."""
         if self._loop is not None:
             self._recounted.add(workspace)
             self._wake.set()
 
     async def detach(self) -> None:
-        """Send what is held and end."""
+        """Send the buffer and end."""
         task, self._task, self._loop = self._task, None, None
         if task is not None:
-            await end(task)
+            await end_task(task)
             await self._send_held()
         self._wanted = ()
 
@@ -169,7 +167,7 @@ class Broadcaster:
             async with asyncio.timeout(SEND_S):
                 await self._layer.group_send(GROUP, message)
         except Exception as error:
-            # Nothing to repair here: the number was used up, and listeners will see that.
+            # Nothing to repair here: the number was used, and listeners notice that it is missing.
             if not self._failing:
                 logger.warning("the channel layer fails: %s: %s", type(error).__name__, error)
             self._failing = True
@@ -177,27 +175,22 @@ class Broadcaster:
             self._failing = False
 
 
-def _pack(events: list[Event] | None) -> bytes | None:
+async def end_task(task: "asyncio.Task[None]") -> None:
+    """Cancel a task and wait until it has ended; its exception is ignored.
+
+    It is cancelled again and again, because a cancellation can be lost. `asyncio.wait_for`, which the channel
+    layers use, loses it before Python 3.12 when what it waits for is done at the same moment.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=CANCEL_AGAIN_S)
+    if not task.cancelled():
+        task.exception()
+
+
+def _pack(events: list[Json] | None) -> bytes | None:
     try:
         return None if events is None else orjson.dumps(events)
     except TypeError:
         logger.exception("events of the live boards have no JSON form")
         return None
-
-
-_broadcaster = Broadcaster()
-
-
-def broadcaster() -> Broadcaster:
-    """The broadcaster of this process."""
-    return _broadcaster
-
-
-def wanted(workspace: str) -> bool:
-    """See `Broadcaster.wanted`: events nobody watches need not even be made."""
-    return _broadcaster.wanted(workspace)
-
-
-def publish(workspace: str, events: list[Event]) -> None:
-    """See `Broadcaster.publish`."""
-    _broadcaster.publish(workspace, events)

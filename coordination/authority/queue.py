@@ -1,7 +1,7 @@
-"""Where commands wait for the authority's thread: one lane a workspace, taken from in turn.
+"""Where commands wait for the authority's thread: one lane for each workspace, taken from in turn.
 
-Within a workspace the order of arrival is kept, so that grouping changes no answer; between workspaces turns
-are taken, so that a thousand callers in one cost another no more than its share.
+Within a workspace the order of arrival is kept, so that batching changes no answer. Workspaces take turns, so
+that a thousand callers in one workspace delay another no more than its share.
 """
 
 import contextlib
@@ -23,8 +23,9 @@ Element = TypeVar("Element")
 
 
 class CommandQueue(Generic[T]):
-    """Any thread puts, one thread takes. `limit`: how many may wait in all; `share`: how many of them may be
-    of one workspace, so that one that floods the service keeps nobody else out."""
+    """Any thread puts, one thread takes. `limit`: how many items may wait in all. `share`: how many of
+    them may belong to one workspace, so that a workspace that floods the service does not shut out the
+    others."""
 
     def __init__(self, limit: int, share: int) -> None:
         self._limit = limit
@@ -41,7 +42,7 @@ class CommandQueue(Generic[T]):
         return self._count
 
     def put(self, item: T) -> bool:
-        """False: it is closed, or as many wait as may. What is put before `close` will be taken."""
+        """Add an item; False when the queue is closed or full. What is added before `close` will be taken."""
         workspace = item.workspace
         with self._lock:
             waiting = self._waiting.get(workspace, 0)
@@ -53,7 +54,7 @@ class CommandQueue(Generic[T]):
         return True
 
     def close(self) -> None:
-        """Let nothing in any more, and make a `take` that blocks return."""
+        """Refuse all items from now on, and make a `take` that blocks return."""
         with self._lock:
             self.closed = True
         self.wake()
@@ -63,7 +64,8 @@ class CommandQueue(Generic[T]):
         self._arrived.put(None)
 
     def take(self, limit: int, timeout_s: float) -> list[T]:
-        """Up to `limit` items, in turn; waits at most `timeout_s` for the first. Empty when woken or late."""
+        """Up to `limit` items, in turn. Waits at most `timeout_s` for the first; empty after that, or when
+        woken."""
         if not self._lanes:
             try:
                 self._sort(self._arrived.get(block=timeout_s > 0, timeout=timeout_s or None))

@@ -1,4 +1,5 @@
-"""What an operator does about the database of leases by hand: put a backup in place, begin anew, look.
+"""What an operator does with the database of leases: put a backup in place, begin with an empty one, look at
+it.
 
 The files that were in the way are set aside and never deleted.
 """
@@ -15,11 +16,11 @@ from django.core.management import call_command
 from django.db import connections
 
 from coordination.storage import clock
-from coordination.storage.engines.base import StorageFault
+from coordination.storage.engines.base import Standing, StorageFault
 from coordination.storage.engines.sqlite.files import TABLES, beside, prepare
 from coordination.storage.engines.sqlite.session import FileLock, connect, faults, lock_path
 from coordination.storage.opening import embedded_file, open_engine, prepare_files
-from intramedial.databases import migrated
+from intramedial.databases import usable
 from intramedial.process.private_files import hand_over
 
 from . import restoring
@@ -31,7 +32,8 @@ BY_HAND = "an operator ran `manage.py restore`"
 def restore(source: Path | None, new: bool) -> dict[str, Any]:
     """Put `source` in place if one is given, or an empty database if it is to be `new`; raise fencing tokens.
 
-    Returns what `manage.py restore` prints. Raises StorageFault, with words; then the files are as they were.
+    Returns what `manage.py restore` prints. Raises StorageFault, with the reason; then the files are as they
+    were.
     """
     path, moved = embedded_file(), list[Path]()
     if path is None:
@@ -55,17 +57,17 @@ def restore(source: Path | None, new: bool) -> dict[str, Any]:
     refuse_newer()
     _migrate()
     standing = _raise(new)
-    told = restoring.told(standing) or {}
-    return {"restored": True, **told, "setAside": [str(file) for file in moved]}
+    found = restoring.last_restore(standing) or {}
+    return {"restored": True, **found, "setAside": [str(file) for file in moved]}
 
 
-def _raise(new: bool) -> restoring.Standing:
+def _raise(new: bool) -> Standing:
     engine = open_engine(marked=True)
     try:
         issued, given = restoring.of_ledger()
         marks = engine.marker.look() if engine.marker is not None else ()
-        said = f"{BY_HAND} --new" if new else BY_HAND
-        return restoring.recognise(engine, restoring.Witnesses(marks, issued, given, [said]))
+        why = f"{BY_HAND} --new" if new else BY_HAND
+        return restoring.recognise(engine, restoring.Witnesses(marks, issued, given, [why]))
     except OSError as error:
         raise StorageFault(f"the mark of the database of leases: {error}") from error
     finally:
@@ -73,10 +75,10 @@ def _raise(new: bool) -> restoring.Standing:
 
 
 def refuse_newer() -> None:
-    """Raise StorageFault when a newer version set the database of leases up: nothing is written to it."""
+    """Raise StorageFault when a newer version of this program has migrated the database of leases."""
     try:
-        migrated.check("leases", complete=False)
-    except migrated.NotUsable as fault:
+        usable.check("leases", complete=False)
+    except usable.Unusable as fault:
         raise StorageFault(str(fault)) from fault
 
 
@@ -123,7 +125,7 @@ def _has_leases(path: Path) -> bool:
 
 
 def _copy(source: Path, path: Path, fresh: Path) -> None:
-    """A sound copy of the backup as one file, whatever log it came with."""
+    """Copy the backup with its log, if it has one, into one sound file."""
     if not source.is_file():
         raise StorageFault(f"{source} is not a file")
     if path.exists() and source.samefile(path):
@@ -137,9 +139,9 @@ def _copy(source: Path, path: Path, fresh: Path) -> None:
             if sound != "ok" or not db.execute(TABLES).fetchone()[0]:
                 raise StorageFault(f"{source} is not a sound database of leases ({sound})")
             with suppress(sqlite3.OperationalError):  # a database without the table is an older one
-                migrated.refuse_newer(str(source), db.execute("SELECT app, name FROM django_migrations"))
+                usable.refuse_newer(str(source), db.execute("SELECT app, name FROM django_migrations"))
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except migrated.NotUsable as fault:
+    except usable.Unusable as fault:
         raise StorageFault(str(fault)) from fault
     except sqlite3.Error as error:
         raise StorageFault(f"{source} is not a sound database of leases ({error})") from error
@@ -170,15 +172,15 @@ def _flush(path: Path) -> None:
 
 
 def look(used: Callable[[], bool]) -> dict[str, Any]:
-    """What `manage.py status` says of the leases while no server answers: `restored` and `clockAheadMs`, see
-    `authority.check`, or `fault`."""
+    """What `manage.py status` prints of the leases while no server answers: `restored` and `clockAheadMs`
+    (see `Process.check`), or `fault`."""
     try:
         prepare_files(used)
         path = embedded_file()
         if path is not None and not path.exists():
             raise StorageFault(f"{path} is not there yet: run `manage.py bootstrap`")
         with closing(open_engine(readonly=True)) as engine:
-            restored = restoring.told(engine.standing())
+            restored = restoring.last_restore(engine.standing())
             ahead = engine.latest() - clock.wall_ms()
     except StorageFault as fault:
         return {"fault": str(fault)}

@@ -1,4 +1,4 @@
-"""What is asked of the authority, what it answers, and how answers get back to their event loops."""
+"""Requests to the authority, its answers, and how answers get back to the event loops of their callers."""
 
 import asyncio
 import contextlib
@@ -6,23 +6,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from coordination.core.messages import Acquire, Command, Granted, Outcome
-from coordination.core.model import Mode
-from coordination.core.value import value
+from coordination.core.model import Mode, value
 from intramedial.receipts import receipt as receipts
 
 
 class Unavailable(Exception):
-    """The authority could not decide, or does not know whether it did: there is no lease. Ask again."""
-
-
-passing: set[str] = set()
-"""Agents, made for one run on this process, whose receipts are signed and stay out of the ledger."""
+    """The authority could not decide, or does not know whether it did. The caller has no lease and may
+    retry."""
 
 
 @value
 class Ask:
-    """A command and who asks. `auth`: how the caller is known, for the receipt; `digest`: Content-Digest of
-    the request's body, `sha-256=:…:`; `active_limit`: resources the workspace may hold or wait for."""
+    """A command with its workspace. For the receipt: `auth`, how the caller was authenticated, and
+    `digest`, the Content-Digest of the request's body (`sha-256=:…:`). `active_limit`: how many resources
+    may be held or waited for in the workspace."""
 
     workspace: str
     command: Command
@@ -33,9 +30,9 @@ class Ask:
 
 @dataclass(slots=True)
 class Answer:
-    """`body`: the JSON answer without its receipt, the very bytes that the receipt's claims hold. `first`:
-    no answer before this one told the agent of the lease, which is new or was owed back. `receipt`: None
-    until it is signed, for an answer that has none, and should signing fail."""
+    """`body`: the JSON answer without its receipt, the same bytes as in the receipt's claims. `first`:
+    this is the first answer about the lease, which is new or was to be returned undelivered. `receipt` is
+    None until it is signed, for an answer without a receipt, and when signing fails."""
 
     outcome: Outcome
     body: bytes
@@ -52,7 +49,9 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Pending:
+class PendingAsk:
+    """An ask, and the future that its caller awaits on `loop`."""
+
     ask: Ask
     future: "asyncio.Future[Answer]"
     loop: asyncio.AbstractEventLoop
@@ -62,9 +61,9 @@ class Pending:
         return self.ask.workspace
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Owed:
-    """A lease that its agent was not told of, as it was granted: renewed since, it has been told of."""
+    """A lease to return undelivered, as it was granted. If it was renewed since, an answer was received."""
 
     workspace: str
     resource: str
@@ -73,8 +72,8 @@ class Owed:
     lease_id: str
     expires_at: int
 
-    def asked_again(self, items: Iterable[Pending]) -> bool:
-        """Whether one of these asks will be answered with this very lease, renewed."""
+    def asked_again(self, items: Iterable[PendingAsk]) -> bool:
+        """Whether one of these commands will renew this lease and be answered with it."""
         return any(
             item.workspace == self.workspace
             and isinstance(command := item.ask.command, Acquire)
@@ -87,8 +86,8 @@ class Owed:
 Owe = Callable[[list[Owed]], None]
 
 
-def granted(items: Iterable[Pending], answers: Iterable[Answer]) -> list[Owed]:
-    """The leases that nobody hears of when these answers are not given."""
+def granted(items: Iterable[PendingAsk], answers: Iterable[Answer]) -> list[Owed]:
+    """The leases that are undelivered when these answers are not given."""
     return [
         owed
         for item, answer in zip(items, answers, strict=False)
@@ -96,7 +95,7 @@ def granted(items: Iterable[Pending], answers: Iterable[Answer]) -> list[Owed]:
     ]
 
 
-def _owed(item: Pending, answer: Answer) -> Owed | None:
+def _owed(item: PendingAsk, answer: Answer) -> Owed | None:
     outcome = answer.outcome
     if not isinstance(outcome, Granted) or not answer.first:
         return None
@@ -104,47 +103,48 @@ def _owed(item: Pending, answer: Answer) -> Owed | None:
     return Owed(item.workspace, outcome.resource, lease.agent, lease.mode, lease.lease_id, lease.expires_at)
 
 
-def deliver(items: Sequence[Pending], answers: Sequence[Answer], owe: Owe) -> None:
-    """Hand the answers to their event loops, one wake-up each; `owe` is told the leases nobody hears of."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Pending, Answer]]] = {}
+def deliver(items: Sequence[PendingAsk], answers: Sequence[Answer], owe: Owe) -> None:
+    """Hand the answers to their event loops, with one wake-up for each loop. `owe` gets the leases that could
+    not be delivered."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[PendingAsk, Answer]]] = {}
     for item, answer in zip(items, answers, strict=True):
         by_loop.setdefault(item.loop, []).append((item, answer))
     for loop, pairs in by_loop.items():
         try:
             loop.call_soon_threadsafe(_hand_over, pairs, owe)
         except RuntimeError:  # that loop is closed
-            _untold(pairs, owe)
+            _undelivered(pairs, owe)
 
 
-def _hand_over(pairs: list[tuple[Pending, Answer]], owe: Owe) -> None:
-    gone = []
+def _hand_over(pairs: list[tuple[PendingAsk, Answer]], owe: Owe) -> None:
+    undelivered = []
     for item, answer in pairs:
         if item.future.done():
-            gone.append((item, answer))
+            undelivered.append((item, answer))
         else:
             item.future.set_result(answer)
-    _untold(gone, owe)
+    _undelivered(undelivered, owe)
 
 
-def _untold(pairs: Iterable[tuple[Pending, Answer]], owe: Owe) -> None:
-    """A lease whose caller went away before its answer is owed back like one whose commit was in doubt."""
+def _undelivered(pairs: Iterable[tuple[PendingAsk, Answer]], owe: Owe) -> None:
+    """Return the leases of these answers, whose callers have gone, like leases whose commit was in doubt."""
     owed = [lease for item, answer in pairs if (lease := _owed(item, answer)) is not None]
     if owed:
         owe(owed)
 
 
-def refuse(items: Iterable[Pending], why: str) -> None:
+def refuse(items: Iterable[PendingAsk], why: str) -> None:
     """Raise `Unavailable` in all these callers."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Pending]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[PendingAsk]] = {}
     for item in items:
         by_loop.setdefault(item.loop, []).append(item)
     for loop, refused in by_loop.items():
-        # A loop that is closed has no callers any more.
+        # A loop that is closed has no callers.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_raise_in, refused, why)
 
 
-def _raise_in(items: Iterable[Pending], why: str) -> None:
+def _raise_in(items: Iterable[PendingAsk], why: str) -> None:
     for item in items:
         if not item.future.done():
             item.future.set_exception(Unavailable(why))

@@ -1,21 +1,21 @@
-"""A restored database of leases is recognised at the start; fencing tokens jump above all that were given.
+"""Recognises a restored database of leases when it is opened, and raises fencing tokens above all that were
+given.
 
-What tells of a restore
------------------------
+Signs of a restore
+------------------
 - The mark beside the database (`storage/engines/mark.py`): the database is behind it, the mark is missing or
-  damaged, or its own file was copied or overwritten. Only the first of these counts on PostgreSQL, where
-  processes on other machines have no mark of what was given here.
+  damaged, or its own file was copied or overwritten. Only the first counts on PostgreSQL, where the mark does
+  not have the tokens that processes on other machines gave.
 - PostgreSQL: the row about the database was written in another database, cluster or timeline.
 - The ledger has receipts that are younger than the database's last pulse.
-- An operator says so: `manage.py restore`.
+- An operator ran `manage.py restore`.
 
 How far tokens jump
 -------------------
-Above the highest token that the database, the marks and the ledger know of, and further by `TOKENS_PER_MS`
-for each millisecond since the database's last pulse, and for one day more, should a clock have been wrong. No
-resource can have been granted as often as that: a grant takes about a third of a millisecond. The new floor
-is one number for all resources, so that a million of them are raised at once. It stays below 2^53, above
-which JSON numbers are not exact everywhere.
+Above the highest token in the database, the marks and the ledger, and then by `TOKENS_PER_MS` for each
+millisecond since the database's last pulse, and for one day more, in case a clock was wrong. No resource can
+have been granted so often. The new floor is one number for all resources, so that a million of them are
+raised at once. It stays below 2^53, above which JSON numbers are not exact everywhere.
 """
 
 import logging
@@ -30,7 +30,7 @@ from coordination.storage.engines.mark import Found, Mark
 from coordination.storage.engines.postgres.engine import PostgresEngine
 from coordination.wire import serialize
 from intramedial.ledger import log as ledger
-from intramedial.receipts.contents import claims_of
+from intramedial.receipts.receipt import claims_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,31 +38,31 @@ TOKENS_PER_MS = 100
 DAY_MS = 86_400_000
 FIRST_MS = 1_735_689_600_000  # 2025-01-01; no token was given before
 MOST = 2**53 - 1
-ROOM = 2**52  # for what is given afterwards
+ROOM = 2**52  # for the tokens that are given afterwards
 LEDGER_ENTRIES = 500
 LEDGER_S = 3.0
-PULSE_SLACK_MS = 1_500  # a pulse is not noted with every commit, and receipts tell whole seconds
+PULSE_SLACK_MS = 1_500  # not every commit writes a pulse, and the time of a receipt is in whole seconds
 
 Token = Callable[[str, str], int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Witnesses:
-    """What is known of the database besides itself. `issued`: when the ledger's last receipt was made, in ms;
-    `given`: the highest fencing token among its last receipts."""
+    """What is known of the database from elsewhere. `issued`: when the ledger's last receipt was made, in ms.
+    `given`: the highest fencing token in its last receipts. `reasons` of an operator."""
 
     marks: Sequence[Found] = ()
     issued: int = 0
     given: int = 0
-    said: list[str] = field(default_factory=list)  # by an operator
+    reasons: list[str] = field(default_factory=list)
 
 
 def signs(standing: Standing | None, pulse: int | None, token: Token, seen: Witnesses, shared: bool) -> str:
-    """Why this database is one that was restored; empty when it is not. `token`: see `Engine.token`."""
-    if seen.said:
-        return ", ".join(seen.said)
+    """Why this database is one that was restored; empty when it was not. `token`: see `Engine.token`."""
+    if seen.reasons:
+        return ", ".join(seen.reasons)
     marks = [found.mark for found in seen.marks if found.mark is not None]
-    # What tokens were raised for already tells of nothing new.
+    # Signs from before the last restore are not new: tokens were raised for them already.
     latest = max(pulse or 0, (standing.restored_at or 0) if standing is not None else 0)
     if any(behind(mark, latest, token) for mark in marks):
         return "the database is older than the mark beside it"
@@ -74,7 +74,8 @@ def signs(standing: Standing | None, pulse: int | None, token: Token, seen: Witn
 
 
 def _of_file(standing: Standing | None, marks: Sequence[Found]) -> str:
-    """Embedded: only the process that writes the database writes its mark."""
+    """Why an embedded database was restored, by the file of its mark, which only the writing process
+    writes."""
     if not marks:
         return "" if standing is None else "the mark beside the database is missing"
     found = marks[0]
@@ -89,20 +90,20 @@ def _of_file(standing: Standing | None, marks: Sequence[Found]) -> str:
 
 
 def behind(mark: Mark, pulse: int, token: Token) -> bool:
-    """Whether a database with this last pulse is older than the last commit that the mark tells of."""
+    """Whether a database with this last pulse is older than the last commit in the mark."""
     if mark.pulse > pulse:
         return True
     if mark.witness is None:
         return False
     workspace, resource, given = mark.witness
     known = token(workspace, resource)
-    return known is not None and known < given  # a workspace that is no more tells nothing
+    return known is not None and known < given  # a forgotten workspace is no sign
 
 
 def floor_above(highest: int, since: int, now: int) -> int:
-    """What tokens are above from now on: `highest` is known to have been given, and since that instant, in
-    ms, nobody knows how many. Raises StorageFault when there are no numbers left."""
-    # Not rounded: the same backup put back twice is raised further by all the time in between.
+    """The new floor: `highest` was given, and `since` that instant, in ms, an unknown number of tokens more.
+    Raises StorageFault when there are no numbers left."""
+    # Not rounded: when the same backup is put back twice, the second floor is above all tokens in between.
     floor = highest + TOKENS_PER_MS * (max(0, now - since) + DAY_MS)
     if floor >= MOST - ROOM:
         raise StorageFault(
@@ -112,7 +113,7 @@ def floor_above(highest: int, since: int, now: int) -> int:
 
 
 def recognise(engine: Engine, seen: Witnesses) -> Standing:
-    """Raise the tokens of a database that was restored, give a new one its standing, and take the mark.
+    """Raise the tokens of a restored database, give a new database its standing, and adopt the mark.
 
     Raises StorageFault, and OSError when the mark cannot be written.
     """
@@ -141,8 +142,8 @@ def recognise(engine: Engine, seen: Witnesses) -> Standing:
 
 
 def take(engine: Engine) -> None:
-    """Recognise the database of this writer before it gives the first token; on PostgreSQL again whenever it
-    is met anew, for it may have been restored while nobody was connected.
+    """Recognise the database of this writer before it gives the first token. On PostgreSQL this is repeated
+    for each new session, because the database may have been restored while none was open.
 
     Raises StorageFault.
     """
@@ -165,8 +166,8 @@ def _marks(engine: Engine) -> Sequence[Found]:
 
 
 def _since(engine: Engine, pulse: int | None, seen: Witnesses) -> int:
-    """Up to when it is known what was given, in ms. Embedded, a mark of our own tells of all grants up to its
-    last pulse; on PostgreSQL others gave tokens that it does not tell of."""
+    """Up to which instant, in ms, all tokens are known. An embedded mark has all grants up to its last
+    pulse; on PostgreSQL other processes gave tokens that the mark does not have."""
     pulses = [found.mark.pulse for found in seen.marks if found.mark is not None and not engine.shared]
     return max([pulse or 0, *pulses]) or FIRST_MS
 
@@ -182,7 +183,7 @@ def _report(standing: Standing) -> None:
     )
 
 
-def told(standing: Standing | None) -> dict[str, object] | None:
+def last_restore(standing: Standing | None) -> dict[str, object] | None:
     """`{"at", "tokensAbove", "why"}` of the last restore; None when there was none."""
     if standing is None or standing.restored_at is None:
         return None
@@ -194,8 +195,8 @@ def told(standing: Standing | None) -> dict[str, object] | None:
 
 
 def of_ledger(within_s: float = LEDGER_S) -> tuple[int, int]:
-    """(when the last receipt in the ledger was made, in ms; the highest token in the last ones); zeros when
-    the ledger does not answer in time: no lease depends on it."""
+    """When the last receipt in the ledger was made, in ms, and the highest token in the last receipts.
+    Zeros when the ledger does not answer in time: leases must not depend on it."""
     found: list[tuple[int, int]] = []
     thread = threading.Thread(target=lambda: found.append(_of_leaves(_leaves())), daemon=True)
     thread.start()
@@ -216,9 +217,9 @@ def _leaves() -> list[str]:
 def _of_leaves(leaves: Sequence[str]) -> tuple[int, int]:
     issued = given = 0
     for leaf in leaves:
-        said = claims_of(leaf)
-        issued = max(issued, int(said.get("iat", 0)) * 1000)
-        result = said.get("result")
+        claims = claims_of(leaf)
+        issued = max(issued, int(claims.get("iat", 0)) * 1000)
+        result = claims.get("result")
         if isinstance(result, dict):
             for part in (result, *result.values()):
                 if isinstance(part, dict) and isinstance(part.get("fencingToken"), int):

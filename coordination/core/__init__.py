@@ -4,18 +4,19 @@ Theory of operation
 ===================
 
 A *workspace* is an island: its resources, agents and wait-for graph never touch another's. A `World` holds
-the part of one workspace that a decision needs. Whoever owns the clock and the database loads a world, calls
-`settle(world, now)` once, then `decide(world, command, now)` for each command in order, and writes down what
-the world became. Nothing here knows where a world came from, so the same scripts run on a bare world, on
+the part of one workspace that a decision needs. The caller has the clock and the database. It loads a world,
+calls `settle(world, now)` once, then `decide(world, command, now)` for each command in order, and stores what
+the world became. The core does not know where a world came from, so the same scripts run on a bare world, on
 SQLite and on PostgreSQL.
 
 The one rule
 ------------
-An agent is granted a resource exactly when no other holder conflicts with it and no other waiter *ahead of
-it* conflicts with it. Two modes conflict unless both are shared. Ahead of an agent is every waiter in front
-of its own place in the queue; of an agent that is not queued, every waiter. One exception: a sole holder that
-asks for more, and whose own lease is what holds back the first other waiter, has nobody ahead of it. The same
-function (`waitgraph.blockers`) decides grants, offers and edges, so the three cannot disagree.
+An agent is granted a resource exactly when no other holder conflicts with it and no
+other waiter *ahead of it* conflicts with it. Two modes conflict unless both are shared. The waiters ahead of
+a queued agent are those in front of its place. For an agent that is not queued they are all waiters. There is
+one exception: when a sole holder asks for a stronger mode, and its own lease is what blocks the first other
+waiter, no waiter is ahead of it. One function (`waitgraph.blockers`) decides grants, offers and edges, so the
+three cannot disagree.
 
 Why the graph has edges to waiters
 ----------------------------------
@@ -26,14 +27,14 @@ after every step.
 
 Time
 ----
-Time is an argument: integer milliseconds since the Unix epoch. Whatever has run out at `now` is gone before
-anything is judged, as if each end had happened at its own instant and in time order; an alarm that runs, or
-does not, changes no answer. Ends at one instant are one step, and the offers that they make possible begin
-after them, at that same instant.
+Time is an argument: integer milliseconds since the Unix epoch. What has expired at `now` ends before any
+decision, as if each end had happened at its own instant and in time order. So no answer depends on when the
+authority looks for what has expired. Ends at one instant are one step, and the offers that they make possible
+begin after them, at that same instant.
 
     free --grant--> held --release, expiry--> on offer --claim--> held
                      ^ renewal                    |
-                     +---(nobody waits: free)     +--lapse--> the next waiter is offered, or free
+                     +---(no waiter: free)        +--lapse--> the next waiter is offered, or free
 
 Tokens
 ------
@@ -42,6 +43,6 @@ and never goes back.
 
 Trust
 -----
-Releasing earns, letting a lease run out costs, the score stays in 0 … 100. It moves in exact decimals, once a
-lease at most.
+A release raises the score of the holder, an expiry lowers it. The score is an exact decimal
+between 0 and 100, and each lease moves it at most once.
 """

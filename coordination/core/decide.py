@@ -1,4 +1,4 @@
-"""World + command + now → outcome; what changed stands in the world, what happened in its events."""
+"""Decide one command. The outcome is returned, the world is changed, and its events say what happened."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from .messages import (
 )
 from .model import Lease, Mode, Refusal, Resource, Rules, Wait
 from .settle import offer
-from .trust import earn
 from .waitgraph import find_cycle, is_free
 from .world import World
 
@@ -126,8 +125,8 @@ def _refuse_held(world: World, resource: Resource, ask: Acquire, wait: Wait | No
 
 
 def _held(resource: Resource, ask: Acquire, wait: Wait | None, rules: Rules) -> Held:
-    """Who is named: a holder that conflicts, else any holder, else the first agent it is offered to. A
-    conflict depends on the mode alone, so either all other holders conflict or none does."""
+    """`holder` is the first other holder, or the first agent under offer when there is none. A conflict
+    depends on the mode alone, so either all other holders conflict or none does."""
     leases = [lease for lease in resource.leases if lease.agent != ask.agent]
     place = resource.queue.index(wait) if wait is not None else len(resource.queue)
     offered = not leases
@@ -150,7 +149,7 @@ def _offered_to(resource: Resource) -> str:
 def _leave_queue(world: World, resource: Resource, wait: Wait, now: int) -> Resource:
     world.events.append(Event(Kind.WITHDRAWN, now, resource.name, wait.agent))
     left = replace(resource, queue=tuple(queued for queued in resource.queue if queued is not wait))
-    world.put(left)  # the walk through the graph must not meet the wait that was given up
+    world.put(left)  # a search for cycles must not find the wait that has ended
     return left
 
 
@@ -161,13 +160,13 @@ def _forget(refusals: tuple[Refusal, ...], agent: str) -> tuple[Refusal, ...]:
 
 
 def _answered(refusals: tuple[Refusal, ...], agent: str, mode: Mode) -> tuple[Refusal, ...]:
-    """Without the deadlock refusals that a later answer to the same wish has overtaken."""
+    """Without the deadlock refusals that a later answer to the same request replaces."""
     if not refusals:
         return refusals
     return tuple(refusal for refusal in refusals if refusal.agent != agent or not mode.covers(refusal.mode))
 
 
-# --- release, withdraw, give back -----------------------------------------------------------------
+# --- release, withdraw, revoke, return undelivered -------------------------------------------------
 
 
 def _release(world: World, ask: Release, now: int) -> Outcome:
@@ -178,7 +177,7 @@ def _release(world: World, ask: Release, now: int) -> Outcome:
         return NotReleased(
             reason, next((held.agent for held in resource.leases if held.agent != ask.agent), None)
         )
-    moved = earn(world, lease)
+    moved = world.earn(lease)
     _end_lease(world, resource, lease, now, moved)
     return Released(lease.lease_id, resource.name, lease.token, moved.score, moved.delta)
 

@@ -1,12 +1,13 @@
-"""Commands in, outcomes and events out. A refusal is an outcome like any other, never an exception."""
+"""What goes into the core (commands) and what comes out (outcomes, events). A refusal is an outcome."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from .value import value
+from .model import value
 
 if TYPE_CHECKING:
     from .model import Lease, Mode
@@ -26,8 +27,8 @@ class Reason(StrEnum):
 
 @value
 class Acquire:
-    """Ask for `resource` (a base name) in `mode`. `lease_id` is the id to give to a new lease; the caller
-    draws it, since the core has no randomness. `queue=False`: refuse rather than admit to the queue."""
+    """Ask for `resource` (a base name) in `mode`. `lease_id` is the id of a new lease; the caller
+    draws it, since the core has no randomness. With `queue=False` the agent is refused and not queued."""
 
     resource: str
     mode: Mode
@@ -38,12 +39,14 @@ class Acquire:
 
 @value
 class Release:
+    """End the lease of `agent` on `resource`; with `lease_id` only if it is that lease."""
+
     resource: str
     agent: str
     lease_id: str | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Withdraw:
     """Leave the queue of `resource`, and its list of deadlocks."""
 
@@ -51,19 +54,20 @@ class Withdraw:
     agent: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Revoke:
-    """End a lease before its time, without a trust move: somebody with the right to do so asks."""
+    """End a lease before it expires, without a trust move. The caller has checked the right to do so."""
 
     resource: str
     lease_id: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class ReturnUndelivered:
-    """End a lease without a trust move: no caller received its grant.
+    """End a lease without a trust move, because no caller received its grant.
 
-    It stays if it no longer ends at `expires_at`: the renewal, through whatever process, was received.
+    The lease stays if it no longer ends at `expires_at`: then it was renewed, through this process or
+    another, and that answer was received.
     """
 
     resource: str
@@ -79,6 +83,8 @@ Command = Acquire | Release | Withdraw | Revoke | ReturnUndelivered
 
 @value
 class Granted:
+    """The agent has the lease; `renewed`: it had it before."""
+
     resource: str
     lease: Lease
     renewed: bool = False
@@ -86,7 +92,7 @@ class Granted:
 
 @value
 class Held:
-    """Refused, `lease_held`. `holders` is empty under offer, when `holder` is the first agent offered to.
+    """Refused, `lease_held`. Under offer `holders` is empty, and `holder` is the first agent with an offer.
     `position` (from 1) and `kept_until` are None for a caller that is not queued."""
 
     holder: str
@@ -101,13 +107,13 @@ class Held:
 
 
 class Step(NamedTuple):
-    """One agent of a cycle and the resource it waits for. A cycle may have ten thousand."""
+    """One agent of a cycle and the resource it waits for. A cycle may have thousands."""
 
     agent: str
     waits_for: str
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Deadlock:
     """Refused, `deadlock`: `cycle` starts with the caller; `holder` is its second agent."""
 
@@ -117,7 +123,7 @@ class Deadlock:
     reason: Reason = Reason.DEADLOCK
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class LimitReached:
     """Refused: the workspace holds or waits for as many resources as it may at once."""
 
@@ -126,6 +132,8 @@ class LimitReached:
 
 @value
 class Released:
+    """The lease has ended. `trust` is the agent's score after that, and `delta` by how much it moved."""
+
     lease_id: str
     resource: str
     token: int
@@ -133,7 +141,7 @@ class Released:
     delta: Decimal
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class NotReleased:
     """Refused, `stale_lease` or `not_held`; `holder` is another agent that holds it, if one does."""
 
@@ -141,14 +149,17 @@ class NotReleased:
     holder: str | None = None
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Withdrawn:
+    """Whether the agent was in the queue or in the list of deadlocks; it is in neither now."""
+
     withdrawn: bool
 
 
-@value
+@dataclass(frozen=True, slots=True)
 class Ended:
-    """Of `Revoke` and `ReturnUndelivered`: whether the lease was there and has ended."""
+    """The outcome of `Revoke` and `ReturnUndelivered`: whether there was such a lease, which has ended
+    now."""
 
     ended: bool
 
@@ -175,8 +186,8 @@ class Kind(StrEnum):
 
 @value
 class TrustMove:
-    """How far an agent's score really moved, and where it stands now. `before`: the lease whose end moved it
-    the time before."""
+    """A move of an agent's score: the score after it, and by how much it moved, which the bounds may have
+    cut. `before` is the lease whose end moved it the time before."""
 
     score: Decimal
     delta: Decimal
@@ -185,8 +196,8 @@ class TrustMove:
 
 @value
 class Event:
-    """`lease` for granted, renewed, released, expired; `mode` for queued, `until` for queued and offered;
-    `deadlock` for deadlock; `trust` where a score moved; `outage` on an expiry that cost nothing because the
+    """`lease` is set for granted, renewed, released and expired, `mode` and `until` for queued and offered,
+    `deadlock` for deadlock, `trust` where a score moved. `outage`: an expiry that costs no trust, because the
     authority itself was away."""
 
     kind: Kind

@@ -1,4 +1,4 @@
-"""Names of resources: what is refused, which mode a name asks for."""
+"""Names of resources: which are refused, and which mode a name asks for."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .model import Mode
 READ_SAFE_CLASSES = frozenset({"doc", "file", "data", "config"})
 _SUFFIXES = {"read": Mode.SHARED, "write": Mode.EXCLUSIVE, "delete": Mode.EXCLUSIVE}
 MAX_NAME = 256
-# Characters that make a name look like another one: all that shows as nothing, the controls of direction
-# among them (Default_Ignorable_Code_Point in Unicode's DerivedCoreProperties.txt), and annotations.
+# Characters that make a name look like another one: those that are invisible, with the controls of direction
+# (Default_Ignorable_Code_Point in Unicode's DerivedCoreProperties.txt), and annotations.
 _DECEPTIVE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -20,7 +20,8 @@ _DECEPTIVE = re.compile(
 
 
 def normal_name(text: str) -> str:
-    """A resource's name as asked for, in NFC. Raises ValueError with words for one that is refused."""
+    """The requested name of a resource in NFC. Raises ValueError, with the reason, for one that is
+    refused."""
     if text.isascii():
         if not text.isprintable():
             raise ValueError("must not contain control characters")
@@ -41,8 +42,8 @@ def parse_resource(text: str, classes: Mapping[str, str] | None = None) -> tuple
     """The base name and the mode that a requested name asks for.
 
     `class:name#read` is shared when the class is read-safe, else exclusive; `#write`, `#delete` and no suffix
-    are exclusive. `classes` is the workspace's own table, `{class: "shared" | "exclusive"}`, before the
-    defaults. Raises ValueError with words for a name that is refused.
+    are exclusive. `classes` is the workspace's own table, `{class: "shared" | "exclusive"}`, which goes
+    before the defaults. Raises ValueError, with the reason, for a name that is refused.
     """
     name = normal_name(text)
     base, mark, suffix = name.partition("#")

@@ -1,4 +1,4 @@
-"""What time alone does: leases run out, waits and offers lapse, the next in line is offered."""
+"""What time alone changes: leases expire, waits and offers lapse, the next waiter gets an offer."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from dataclasses import replace
 
 from .messages import Event, Kind
 from .model import Resource, Rules, Wait
-from .trust import pay
 from .waitgraph import is_free
 from .world import World
 
 
 def settle(world: World, now: int, names: Iterable[str] | None = None) -> None:
-    """Take away all that has run out at `now`, each at its own instant and in time order. `names`: those of
-    the resources that may have; without it, all are looked at.
+    """End all that has expired at `now`, each at its own instant and in time order. `names`: the resources
+    that may have changed; by default all.
 
-    Trust moves of one agent on several resources are made in time order too, whoever notices, so the events
-    of all resources are sorted before any score moves; those of one instant by name, so that the order is the
-    same wherever the resources come from.
+    Trust moves of one agent on several resources are made in time order too. So the events of all resources
+    are sorted before any score moves. Events of one instant are sorted by name, so that their order does not
+    depend on where the resources come from.
     """
     happened: list[Event] = []
     for name in list(world.resources if names is None else names):
@@ -33,12 +32,12 @@ def settle(world: World, now: int, names: Iterable[str] | None = None) -> None:
     happened.sort(key=lambda event: (event.at, event.resource))
     for event in happened:
         if event.kind is Kind.EXPIRED and event.lease is not None and not event.outage:
-            event = replace(event, trust=pay(world, event.lease))
+            event = replace(event, trust=world.pay(event.lease))
         world.events.append(event)
 
 
 def _end(resource: Resource, instant: int, world: World, happened: list[Event]) -> Resource:
-    """One step: all that ends at `instant`, and after it the offers that this makes possible."""
+    """One step: all that ends at `instant`, then the offers that this makes possible."""
     rules = world.rules
     outage = next((outage for outage in world.outages if outage.covers(instant)), None)
     for lease in resource.leases:
@@ -59,7 +58,8 @@ def _end(resource: Resource, instant: int, world: World, happened: list[Event]) 
 
 
 def _begin_anew(wait: Wait, instant: int, until: int, rules: Rules) -> Wait:
-    """Our own outage takes no place and no offer from anybody: what ran out in it begins again at its end."""
+    """An outage costs no agent its place or its offer: what would have ended in it begins again at its
+    end."""
     if wait.ends_at(rules) > instant:
         return wait
     if wait.offered_at is not None:
@@ -70,13 +70,14 @@ def _begin_anew(wait: Wait, instant: int, until: int, rules: Rules) -> Wait:
 def _without_lapsed(
     resource: Resource, instant: int, rules: Rules, happened: list[Event]
 ) -> tuple[Wait, ...]:
-    """The queue without the waits that end. A lapsing offer takes along every wait whose agent has been
-    silent since it began: a dead queue holds up a free resource for one offer, not for one per waiter."""
+    """The queue without the waits that end. When an offer lapses, all waits end whose agents have not
+    asked since that offer began. So a queue of dead agents delays a free resource by one offer, not one
+    per waiter."""
     lapsing = [wait for wait in resource.queue if wait.ends_at(rules) <= instant]
     if not lapsing:
         return resource.queue
     begun = max((wait.offered_at for wait in lapsing if wait.offered_at is not None), default=None)
-    gone = {
+    ending = {
         wait.agent
         for wait in resource.queue
         if wait.ends_at(rules) <= instant or (begun is not None and wait.asked_at < begun)
@@ -84,13 +85,13 @@ def _without_lapsed(
     happened.extend(
         Event(Kind.LAPSED, instant, resource.name, wait.agent)
         for wait in resource.queue
-        if wait.agent in gone
+        if wait.agent in ending
     )
-    return tuple(wait for wait in resource.queue if wait.agent not in gone)
+    return tuple(wait for wait in resource.queue if wait.agent not in ending)
 
 
 def offer(resource: Resource, now: int, rules: Rules, happened: list[Event]) -> Resource:
-    """The resource with an offer begun for every waiter that nobody holds back any more."""
+    """The resource with an offer for every waiter that has no blocker left."""
     if not resource.queue:
         return resource
     queue = []

@@ -1,4 +1,4 @@
-"""The wait-for graph: who waits for whom, and the shortest way round.
+"""The wait-for graph: which agent waits for which, the cycles that a wait would close, the list of deadlocks.
 
 Nodes are agents. A waiter has an edge to every other holder it conflicts with on that resource and to every
 conflicting waiter ahead of it. All walks are iterative: a chain may be as long as a workspace.
@@ -7,14 +7,15 @@ conflicting waiter ahead of it. All walks are iterative: a chain may be as long 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from .messages import Step
-from .model import Mode, Resource, Wait
+from .model import Mode, Refusal, Resource, Wait
 from .world import Edge, World
 
 
 def ahead(resource: Resource, agent: str, mode: Mode) -> tuple[Wait, ...]:
-    """The waiters in front of `agent`, were it to ask for `mode` now; all of them if it is not queued."""
+    """The waiters ahead of `agent` if it asks for `mode` now; all waiters if it is not queued."""
     queue = resource.queue
     if not queue:
         return ()
@@ -22,7 +23,7 @@ def ahead(resource: Resource, agent: str, mode: Mode) -> tuple[Wait, ...]:
         held = resource.leases[0].mode
         first = next((wait for wait in queue if wait.agent != agent), None)
         if not held.covers(mode) and first is not None and held.conflicts(first.mode):
-            return ()  # its own lease holds them back: behind them it would wait for itself
+            return ()  # its own lease blocks them: behind them it would wait for itself
     for place, wait in enumerate(queue):
         if wait.agent == agent:
             return queue[:place]
@@ -31,7 +32,7 @@ def ahead(resource: Resource, agent: str, mode: Mode) -> tuple[Wait, ...]:
 
 def blockers(resource: Resource, agent: str, mode: Mode) -> Iterator[str]:
     """The agents that keep `agent` from `mode`: conflicting holders in grant order, then conflicting waiters
-    ahead in queue order. None: the agent is granted, or the resource is on offer to it."""
+    ahead in queue order. An agent without blockers is granted, or gets an offer."""
     for lease in resource.leases:
         if lease.agent != agent and mode.conflicts(lease.mode):
             yield lease.agent
@@ -41,13 +42,13 @@ def blockers(resource: Resource, agent: str, mode: Mode) -> Iterator[str]:
 
 
 def is_free(resource: Resource, agent: str, mode: Mode) -> bool:
-    """The one rule."""
+    """The one rule: whether `agent` may have `mode`, because it has no blocker."""
     return next(blockers(resource, agent, mode), None) is None
 
 
 def edges(world: World, agent: str) -> Sequence[Edge]:
-    """`(the agent waited for, the resource waited for)`, one for each edge that leaves `agent`; worked out
-    once, as long as what it waits for stays what it is."""
+    """`(the agent waited for, the resource waited for)`, one for each edge that leaves `agent`. They are
+    remembered until a resource that it waits for changes."""
     known = world.edges.get(agent)
     if known is None:
         known = world.edges[agent] = tuple(
@@ -84,8 +85,8 @@ def cycle_through(world: World, resource: Resource, agent: str, blocker: str) ->
 
 def _walk(world: World, sources: list[str], target: str) -> tuple[Step, ...]:
     """The shortest chain of waits from one of `sources` to `target`, one step an agent; empty if none."""
-    came = dict.fromkeys(sources, "")  # who was reached from whom
-    through: dict[str, str] = {}  # and by which resource
+    came = dict.fromkeys(sources, "")  # agent -> the agent from which it was reached
+    through: dict[str, str] = {}  # agent -> the resource that led to it
     frontier = list(came)
     remembered = world.edges.get
     for agent in frontier:  # grows as it is walked: breadth first
@@ -101,7 +102,7 @@ def _walk(world: World, sources: list[str], target: str) -> tuple[Step, ...]:
 
 def _chain(came: dict[str, str], through: dict[str, str], target: str) -> tuple[Step, ...]:
     chain = []
-    new = tuple.__new__  # a Step made by its own name takes twice as long, and there may be ten thousand
+    new = tuple.__new__  # calling Step takes twice as long, and a chain may have thousands
     agent = target
     while before := came[agent]:
         chain.append(new(Step, (before, through[agent])))
@@ -126,3 +127,44 @@ def has_cycle(world: World) -> bool:
             elif step[0] not in done:
                 path[step[0]] = iter(edges(world, step[0]))
     return False
+
+
+# --- the list of deadlocks ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlockPair:
+    """A remembered refusal that would still close a cycle. `agents`: the refused agent, and the holder for
+    which it was refused. `resources`: what it asked for, and what that holder waits for."""
+
+    agents: tuple[str, str]
+    resources: tuple[str, str]
+    cycle: tuple[Step, ...]
+    at: int
+
+
+def deadlocks(world: World) -> list[DeadlockPair]:
+    """All deadlock pairs of a settled world, the oldest first. All that its waits can reach must be
+    loaded."""
+    pairs = [
+        pair
+        for resource in world.resources.values()
+        for refusal in resource.refusals
+        for pair in _still_closed(world, resource, refusal)
+    ]
+    return sorted(pairs, key=lambda pair: (pair.at, pair.resources, pair.agents))
+
+
+def _still_closed(world: World, resource: Resource, refusal: Refusal) -> Iterator[DeadlockPair]:
+    lease = resource.lease_of(refusal.agent)
+    if resource.wait_of(refusal.agent) is not None or (lease is not None and lease.mode.covers(refusal.mode)):
+        return
+    cycle: tuple[Step, ...] = ()
+    if refusal.holder in blockers(resource, refusal.agent, refusal.mode):
+        cycle = cycle_through(world, resource, refusal.agent, refusal.holder)
+    cycle = cycle or find_cycle(world, resource, refusal.agent, refusal.mode)
+    if cycle:
+        second = cycle[1]
+        yield DeadlockPair(
+            (refusal.agent, second.agent), (resource.name, second.waits_for), cycle, refusal.at
+        )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 
-from .messages import Event
-from .model import Agent, Outage, Resource, Rules, Wait
+from .messages import Event, TrustMove
+from .model import Agent, Lease, Outage, Resource, Rules, Wait
 
 Edge = tuple[str, str]  # the agent waited for, the resource waited for
+
+_LEAST, _MOST = Decimal("0.0"), Decimal("100.0")  # of trust
 
 
 @dataclass(slots=True)
@@ -16,8 +19,8 @@ class World:
     """Resources and agents as they are now, and what they were when the last `begin` was called.
 
     Changes go through `put` and `put_agent`, which keep the index of waits, the count of active resources and
-    the record of changes in step. `token_floor` is where the counter of an unknown resource starts; `edges`
-    is a memory of `waitgraph`: those that leave an agent, until one of its resources changes.
+    the record of changes in step. `token_floor` is where the counter of an unknown resource starts. `edges`
+    is the cache of `waitgraph`: the edges that leave an agent, until one of its resources changes.
     """
 
     rules: Rules
@@ -35,7 +38,7 @@ class World:
 
     @classmethod
     def of(cls, rules: Rules, resources: Iterable[Resource] = (), agents: Iterable[Agent] = ()) -> World:
-        """A world of these parts, with its indexes made."""
+        """A world of these parts, with its indexes."""
         world = cls(rules, agents={agent.did: agent for agent in agents})
         for resource in resources:
             world.put(resource)
@@ -43,8 +46,8 @@ class World:
         return world
 
     def begin(self) -> None:
-        """From here on `changed` and `changed_agents` tell what each was before (None: unknown), and
-        `events` what happened."""
+        """Start a new record: from here on `changed` and `changed_agents` hold what each was before (None:
+        unknown), and `events` what happened."""
         self.events = []
         self.changed = {}
         self.changed_agents = {}
@@ -54,14 +57,14 @@ class World:
         return found if found is not None else Resource(name, last_token=self.token_floor)
 
     def load(self, resource: Resource) -> None:
-        """Take in a resource as it was remembered: `active` counts it already."""
+        """Add a resource as it is stored; `active` counts it already."""
         self.resources[resource.name] = resource
         if resource.queue:
             self._forget_edges(resource.queue)
             self._index(resource.name, (), resource.queue)
 
     def put(self, resource: Resource) -> None:
-        """A resource as a decision leaves it."""
+        """Replace a resource by what a decision made of it."""
         name = resource.name
         before = self.resources.get(name)
         if name not in self.changed:
@@ -106,7 +109,7 @@ class World:
                 yield resource, wait
 
     def know(self, did: str) -> Agent:
-        """The agent, made known with the starting trust if it was not."""
+        """The agent; an unknown one becomes known, with the starting trust."""
         agent = self.agents.get(did)
         if agent is None:
             agent = Agent(did, self.rules.trust_start)
@@ -114,8 +117,26 @@ class World:
         return agent
 
     def put_agent(self, agent: Agent) -> None:
-        """An agent as conduct leaves it."""
+        """Replace an agent by what a move of its trust made of it."""
         did = agent.did
         if did not in self.changed_agents:
             self.changed_agents[did] = self.agents.get(did)
         self.agents[did] = agent
+
+    def earn(self, lease: Lease) -> TrustMove:
+        """Raise the trust of the holder: it released its lease."""
+        agent = self.know(lease.agent)
+        score = _within(agent.trust + self.rules.trust_release)
+        self.put_agent(Agent(agent.did, score, agent.releases + 1, agent.expiries, lease.lease_id))
+        return TrustMove(score, score - agent.trust, agent.moved_by)
+
+    def pay(self, lease: Lease) -> TrustMove:
+        """Lower the trust of the holder: it let its lease expire."""
+        agent = self.know(lease.agent)
+        score = _within(agent.trust + self.rules.trust_expiry)
+        self.put_agent(Agent(agent.did, score, agent.releases, agent.expiries + 1, lease.lease_id))
+        return TrustMove(score, score - agent.trust, agent.moved_by)
+
+
+def _within(score: Decimal) -> Decimal:
+    return min(_MOST, max(_LEAST, score))

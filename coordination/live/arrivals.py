@@ -1,4 +1,4 @@
-"""The events of one workspace from several processes, put back into the order of their decisions."""
+"""Events of one workspace from several processes, in the order in which they were decided."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,7 +9,7 @@ REMEMBERED_KEYS = 20_000
 
 
 class Arrivals:
-    """The events of a room that are not yet told, and what is needed to tell them in order."""
+    """The events of a room that were received and not sent yet, and what is needed to order them."""
 
     def __init__(self) -> None:
         self._arrived: list[tuple[str, Json]] = []
@@ -19,10 +19,11 @@ class Arrivals:
         return len(self._arrived)
 
     def add(self, publisher: str, events: Iterable[Json]) -> None:
+        """Add events of one publisher, in its order."""
         self._arrived += [(publisher, event) for event in events]
 
     def take(self) -> tuple[list[Json], bool]:
-        """All events in the order of their decisions; False if that order is not certain."""
+        """Remove all events and return them in order of decision, with False if that order is not certain."""
         arrived, self._arrived = self._arrived, []
         arrived.sort(key=lambda pair: str(pair[1]["at"]))  # RFC 3339 of one length sorts as time does
         certain = True

@@ -1,15 +1,16 @@
 """A live socket from its handshake to its end.
 
-It passes on what the room publishes; of what a client sends it knows only `{"type": "resync"}`.
+It relays what the room publishes. The only message that it takes from a client is `{"type": "resync"}`.
 
-A refused socket is accepted and closed with a code, since a browser shows its page no other answer: 4000 +
-the status of the problem (4401 `unauthenticated` or `trial_expired`, 4403 `forbidden`, 4404 `not_found`, 4429
-`rate_limited`), with its reason as the close reason. Two handshakes never become a socket: one from a page of
-another site, or with a session and no Origin, is answered 403 here; one that carries nothing that could let
-it in is answered 401 by the listener (`intramedial/server/upgrades.py`).
+A browser shows its page nothing of a handshake that was answered with an HTTP status. So a refused socket is
+accepted first and then closed with a code: 4000 + the status of the problem (4401 `unauthenticated` or
+`trial_expired`, 4403 `forbidden`, 4404 `not_found`, 4429 `rate_limited`), with the problem's reason as close
+reason. Two handshakes never become a socket. One from a page of another site, or with a session and without
+an Origin, is answered 403 here. One without any credential is answered 401 by the listener
+(`intramedial/server/upgrades.py`).
 
-Other codes: 4408 the client does not read, 1008 too many frames, 1009 a frame is too large, 1013 not now,
-1012 the server restarts.
+Other codes: 4408 the client does not read, 1008 too many frames, 1009 a frame is too large, 1013 the
+authority or its storage is unavailable, 1012 the server restarts.
 """
 
 import asyncio
@@ -21,15 +22,13 @@ from typing import Any
 import orjson
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
-from channels.utils import await_many_dispatch
 from django.conf import settings
 
 from coordination.authority import process as authority
 from intramedial.accounts.watching import Watcher
+from intramedial.http.calls import RequestParts
 from intramedial.http.problems import Problem
-from intramedial.http.requests import RequestParts
-from intramedial.server.shared_text import SHARED, SharedText
-from intramedial.server.websocket import ADMITTED
+from intramedial.server.websocket import ADMITTED, SHARED, SharedText
 
 from .hub import Hub, hub
 from .socket import Socket
@@ -39,8 +38,11 @@ logger = logging.getLogger("intramedial.live")
 PROTOCOL = "intramedial"
 
 READ_WITHIN_S = 10.0
+"""How long a message may wait until the client reads it."""
 CLOSE_WITHIN_S = 1.0
+"""How long sending the close frame may take."""
 RESYNC_EVERY_S = 1.0
+"""The shortest time between two snapshots that one client asks for."""
 FRAMES_AT_ONCE, FRAMES_PER_S = 20, 5.0
 
 SLOW = (4408, "too_slow")
@@ -50,8 +52,9 @@ NOT_NOW = (1013, "authority_unavailable")
 GONE = (1006, "gone")
 FAILED = (1011, "failed")
 
-Message = dict[str, Any]
+AsgiMessage = dict[str, Any]
 Ending = tuple[int, str]
+"""A close code and its reason."""
 
 
 def ending(problem: Problem) -> Ending:
@@ -60,67 +63,68 @@ def ending(problem: Problem) -> Ending:
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
-    """A socket from its handshake to its end. Who it is for is a subclass's affair."""
+    """A live socket. Its subclasses decide who may open it. `application` makes it an ASGI application.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._endings: asyncio.Queue[Message] = asyncio.Queue()
+    Either side ends it: the client by `websocket.disconnect`, the server by `end`. The first call of `end`
+    decides the close code.
+    """
+
+    # A socket has no channel of its own: the hub listens once for all sockets of the process.
+    channel_layer_alias = "none"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loop = asyncio.get_running_loop()
+        self._ending: asyncio.Future[Ending] = self._loop.create_future()
         self._hub: Hub | None = None
         self._socket: Socket | None = None
         self._watcher: Watcher | None = None
         self._writer: asyncio.Task[None] | None = None
         self._resync: asyncio.TimerHandle | None = None
-        self._resync_due = 0.0  # the loop's time of it
-        self._resync_at = 0.0  # the loop's time from which on another snapshot is given
+        self._resync_due = 0.0  # loop time at which the requested snapshot is due
+        self._resync_at = 0.0  # loop time from which the next snapshot may be sent
         self._frames = float(FRAMES_AT_ONCE)
         self._frame_at = 0.0
         self._ended: Ending | None = None
 
-    async def __call__(
-        self,
-        scope: Message,
-        receive: Callable[[], Awaitable[Message]],
-        send: Callable[[Message], Awaitable[None]],
-    ) -> None:
-        """Serve one connection.
-
-        No channel of the layer is the socket's own: the process listens once for all (`hub.py`).
-        """
-        self.scope, self.base_send = scope, send
-        self._loop = asyncio.get_running_loop()
-        try:
-            await await_many_dispatch([receive, self._endings.get], self.dispatch)
-        except StopConsumer:
-            pass
-        finally:
-            await self._leave()
-
-    async def dispatch(self, message: Message) -> None:
-        """Handle one message. Channels' own dispatch hops to a thread first, which a flood could exhaust."""
-        handlers = {
-            "websocket.connect": self.websocket_connect,
-            "websocket.receive": self.websocket_receive,
-            "websocket.disconnect": self.websocket_disconnect,
-            "live.end": self.live_end,
-        }
-        await handlers[message["type"]](message)
-
     def end(self, how: Ending) -> None:
         """Close the socket soon."""
-        self._endings.put_nowait({"type": "live.end", "how": how})
+        if not self._ending.done():
+            self._ending.set_result(how)
 
-    # --- in --------------------------------------------------------------------------------------
+    def end_for(self, problem: Problem) -> None:
+        """Close the socket soon, because of a problem."""
+        self.end(ending(problem))
+
+    def messages(self, receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]:
+        """`receive` of a connection, which returns `live.end` once the server has ended the socket."""
+
+        async def next_message() -> Any:
+            if not self._ending.done():
+                received = asyncio.ensure_future(receive())
+                either: set[asyncio.Future[Any]] = {received, self._ending}
+                try:
+                    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                    if received.done():
+                        return received.result()
+                finally:
+                    received.cancel()
+            return {"type": "live.end"}
+
+        return next_message
+
+    # --- admission -------------------------------------------------------------------------------
 
     async def admit(self, parts: RequestParts) -> Watcher:
-        """Who is let in. Raises Problem."""
+        """Who watches by this handshake. Raises Problem for one that may not."""
         raise NotImplementedError
 
     def check_origin(self, parts: RequestParts) -> None:
         """Raises Problem for a handshake that a page of another site may have sent."""
         raise NotImplementedError
 
-    async def websocket_connect(self, message: Message) -> None:
-        """Let in or refuse."""
+    async def connect(self) -> None:
+        """Admit or refuse the client."""
         parts = RequestParts.from_scope(self.scope)
         try:
             self.check_origin(parts)
@@ -133,7 +137,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self._watcher = await self.admit(parts)
             await self._join(self._watcher)
         except Problem as problem:
-            self.end(ending(problem))
+            self.end_for(problem)
 
     async def _join(self, watcher: Watcher) -> None:
         try:
@@ -146,50 +150,55 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._socket = self._hub.join(watcher, limit, self.end_for)
         if self._socket is None:
             raise Problem("rate_limited", f"A workspace has at most {limit} live sockets.")
-        if ADMITTED in self.scope.get("extensions", {}):
-            await self.base_send({"type": ADMITTED})
+        if self._listener_has(ADMITTED):
+            await self._send_to_listener({"type": ADMITTED})
         self._resync_at = self._loop.time() + RESYNC_EVERY_S
         self._writer = self._loop.create_task(self._write(self._socket), name="live-writer")
         self._log("live socket opened")
 
-    def end_for(self, problem: Problem) -> None:
-        """Close the socket soon, because of this."""
-        self.end(ending(problem))
-
     # --- from the room ---------------------------------------------------------------------------
 
     async def _write(self, socket: Socket) -> None:
-        """Pass on what the room says, until the client goes or does not read."""
+        """Send the room's messages until the socket ends."""
         try:
             while True:
                 await self._send_shared(*await socket.next())
         except TimeoutError:
             self.end(SLOW)
         except OSError:
-            self.end(GONE)  # the server knows better how, and tells us
+            # The server's `websocket.disconnect` follows, with the code that it knows.
+            self.end(GONE)
         except Exception:
             logger.exception("a live socket failed")
             self.end(FAILED)
 
     async def _send_shared(self, beginning: str, shared: SharedText) -> None:
-        if SHARED in self.scope.get("extensions", {}):
+        if self._listener_has(SHARED):
             message = {"beginning": beginning, "shared": shared, "within": READ_WITHIN_S}
-            await self.base_send({"type": "websocket.send", **message})
+            await self._send_to_listener({"type": "websocket.send", **message})
         else:
             async with asyncio.timeout(READ_WITHIN_S):
                 await self.send(text_data=shared.after(beginning))
 
+    def _listener_has(self, extension: str) -> bool:
+        return extension in (self.scope.get("extensions") or {})
+
+    async def _send_to_listener(self, message: AsgiMessage) -> None:
+        """Send a message of one of our own extensions of ASGI."""
+        send: Any = self.base_send  # typed for the messages of ASGI itself
+        await send(message)
+
     # --- from the client -------------------------------------------------------------------------
 
-    async def websocket_receive(self, message: Message) -> None:
-        """Hear `{"type": "resync"}`; overhear all else, for as long as it is not too much."""
-        frame = message.get("text")
-        data = frame.encode("utf-8", "surrogatepass") if frame is not None else message.get("bytes") or b""
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Answer `{"type": "resync"}` with a snapshot and ignore any other frame; end a socket that sends too
+        much."""
+        data = text_data.encode("utf-8", "surrogatepass") if text_data is not None else bytes_data or b""
         if len(data) > settings.SOCKET_FRAME:
             self.end(TOO_LARGE)
         elif not self._frame_is_due():
             self.end(FLOOD)
-        elif frame is not None and self._socket is not None and _asks_for_resync(data):
+        elif text_data is not None and self._socket is not None and _asks_for_resync(data):
             self._request(self._socket)
 
     def _frame_is_due(self) -> bool:
@@ -200,34 +209,34 @@ class LiveConsumer(AsyncWebsocketConsumer):
         return self._frames >= 0
 
     def _request(self, socket: Socket) -> None:
-        """Ask for a snapshot, now or as soon as it is time for another. Asking twice is asking once."""
-        # Kept here: what uvloop gives for a call that is due already does not know when it is.
+        """Ask the room for a snapshot, now or as soon as another may be sent. A second request meanwhile adds
+        nothing."""
+        # The time is kept here, because uvloop's handle of a call that is already due does not have it.
         if self._resync_due > self._loop.time():
             return
         at = max(self._loop.time(), self._resync_at)
         self._resync_due, self._resync_at = at, at + RESYNC_EVERY_S
         self._resync = self._loop.call_at(at, socket.request)
 
-    # --- out -------------------------------------------------------------------------------------
+    # --- end -------------------------------------------------------------------------------------
 
-    async def live_end(self, message: Message) -> None:
-        """Close from our side."""
-        self._ended = message["how"]
-        code, reason = self._ended
+    async def live_end(self, message: AsgiMessage) -> None:
+        """The server ends the socket."""
+        self._ended = code, reason = self._ending.result()
         if self._writer is not None:
             self._writer.cancel()
-        # A client that does not read does not get to read the code either.
+        # A client that does not read cannot read the close frame either.
         with contextlib.suppress(Exception):
             async with asyncio.timeout(CLOSE_WITHIN_S):
                 await self.close(code, reason)
         raise StopConsumer
 
-    async def websocket_disconnect(self, message: Message) -> None:
-        """The client has gone."""
-        self._ended = (message.get("code") or 1005, "left")
-        raise StopConsumer
+    async def disconnect(self, code: int | None) -> None:
+        """The client has ended the socket."""
+        self._ended = (code or 1005, "left")
 
-    async def _leave(self) -> None:
+    async def leave(self) -> None:
+        """Release what the socket holds; called once, however it ended."""
         if self._resync is not None:
             self._resync.cancel()
         if self._writer is not None:
@@ -250,9 +259,22 @@ class LiveConsumer(AsyncWebsocketConsumer):
         logger.info(what, extra=extra)
 
 
+def application(kind: type[LiveConsumer]) -> Callable[..., Any]:
+    """The ASGI application that serves each connection with a consumer of this kind."""
+
+    async def serve(scope: Any, receive: Any, send: Any) -> None:
+        consumer = kind()
+        try:
+            await consumer(scope, consumer.messages(receive), send)
+        finally:
+            await consumer.leave()
+
+    return serve
+
+
 def _asks_for_resync(data: bytes) -> bool:
     try:
-        said = orjson.loads(data)
+        frame = orjson.loads(data)
     except orjson.JSONDecodeError:
         return False
-    return isinstance(said, Mapping) and said.get("type") == "resync"
+    return isinstance(frame, Mapping) and frame.get("type") == "resync"

@@ -1,4 +1,4 @@
-"""Live sockets: who may watch is let in. They relay and never decide; see `base_consumer.py` for how."""
+"""The two kinds of live sockets and who may open them. `base_consumer.py` has what they have in common."""
 
 import asyncio
 
@@ -8,11 +8,11 @@ from django.urls import path
 
 from intramedial.accounts import watching
 from intramedial.accounts.watching import Watcher
+from intramedial.http.calls import RequestParts
 from intramedial.http.origins import require_same_origin
 from intramedial.http.problems import Problem
-from intramedial.http.requests import RequestParts
 
-from .base_consumer import LiveConsumer
+from .base_consumer import LiveConsumer, application
 from .hub import hub
 from .hub import stop as stop_hub
 
@@ -25,11 +25,14 @@ def _session(parts: RequestParts) -> str | None:
 
 
 class WorkspaceConsumer(LiveConsumer):
-    """`/ws/espacios/{workspaceId}/`: a member in a browser, by session; a program, by API key."""
+    """`/ws/espacios/{workspaceId}/`: a member by the browser's session, or a program by an API key."""
 
     def check_origin(self, parts: RequestParts) -> None:
-        """No page can send a key, nor is one sent by itself. A session counts only with the Origin of a page
-        of ours: browsers always say where a socket comes from. A program with neither is told so."""
+        """Accept a key from everywhere, since no page can add that header to a handshake.
+
+        A session is sent by the browser itself, so it needs the Origin of one of our pages; browsers always
+        send one. A handshake with neither key nor session is refused later, with its reason.
+        """
         if "authorization" in parts.headers:
             return
         if _session(parts) is not None and "origin" not in parts.headers:
@@ -37,6 +40,7 @@ class WorkspaceConsumer(LiveConsumer):
         require_same_origin(parts.headers)
 
     async def admit(self, parts: RequestParts) -> Watcher:
+        """The program or the member. Raises Problem."""
         workspace = self.scope["url_route"]["kwargs"]["workspace"]
         if "authorization" in parts.headers:
             return await watching.program(workspace, parts)
@@ -44,29 +48,31 @@ class WorkspaceConsumer(LiveConsumer):
 
 
 class TrialConsumer(LiveConsumer):
-    """`/ws/prueba/`: a visitor, by a one-time ticket offered as the subprotocol `ticket.…`."""
+    """`/ws/prueba/`: a visitor by a one-time ticket, which is offered as the subprotocol `ticket.…`."""
 
     def check_origin(self, parts: RequestParts) -> None:
-        """A ticket is not sent by itself as a cookie is, so a program without an Origin may pass."""
+        """Refuse the Origin of another site. A program sends none and may pass: no browser adds a ticket by
+        itself, as it adds cookies."""
         require_same_origin(parts.headers)
 
     async def admit(self, parts: RequestParts) -> Watcher:
+        """The visitor. Raises Problem."""
         offered = [word for word in self.scope["subprotocols"] if word.startswith(TICKET)]
         return await watching.visitor(offered[0].removeprefix(TICKET) if offered else "")
 
 
 def start() -> None:
-    """Begin to tell and to hear what is decided; on the event loop, before the first connection."""
+    """Start the hub, on the event loop and before the first connection."""
     hub()
 
 
 async def stop() -> None:
-    """Tell what is left to tell, after the last connection."""
+    """Publish what is not published yet and stop the hub, after the last connection."""
     await stop_hub()
     await asyncio.to_thread(watching.stop)
 
 
 websocket_urlpatterns = [
-    path("ws/espacios/<str:workspace>/", WorkspaceConsumer.as_asgi()),
-    path("ws/prueba/", TrialConsumer.as_asgi()),
+    path("ws/espacios/<str:workspace>/", application(WorkspaceConsumer)),
+    path("ws/prueba/", application(TrialConsumer)),
 ]

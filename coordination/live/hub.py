@@ -1,10 +1,12 @@
-"""The process's ear on the channel layer, its rooms, and the watch over who stands in them.
+"""The hub of a process: it listens to the channel layer, has the rooms, and checks who may still watch.
 
-It hears the messages of `publisher.py`, its own among them, and notices what is missing: a number that was
-skipped, a publisher that fell silent, its own voice. It tells the rooms, which repair it with a snapshot.
+It receives the messages of all publishers, those of its own process included (`authority/publisher.py`). It
+notices losses: a skipped number, a publisher that fell silent, or its own messages not coming back. Then its
+rooms send a snapshot.
 
-Every `RECHECK_S` it asks for all sockets at once whether they may still watch. One that may not is closed;
-when that cannot be known in time, all are: nobody watches longer than `CONFIRM_S` without right.
+Every `RECHECK_S` it checks all sockets at once. A socket that may not watch any more is closed. When the
+check has no answer in time, all sockets are closed: no socket watches longer than `CONFIRM_S` without the
+right to.
 """
 
 import asyncio
@@ -18,8 +20,8 @@ import orjson
 from channels.layers import BaseChannelLayer, InMemoryChannelLayer, get_channel_layer
 from django.conf import settings
 
-from coordination.authority.publisher import BEAT_S, GROUP, SEND_S, Broadcaster, broadcaster
-from coordination.authority.tasks import end
+from coordination.authority import process
+from coordination.authority.publisher import BEAT_S, GROUP, SEND_S, Publisher, end_task
 from coordination.read import current
 from intramedial.accounts import watching
 from intramedial.accounts.watching import Watcher
@@ -40,8 +42,9 @@ Check = Callable[[Iterable[Watcher]], Awaitable[dict[Watcher, Problem]]]
 
 
 @dataclass(slots=True)
-class Publisher:
-    """Another process, or this one: its last number, when it was last heard, its sockets by workspace."""
+class Known:
+    """What is known of a process, this one or another: its last number, when its last message came, its
+    sockets by workspace."""
 
     number: int
     heard_at: float
@@ -49,11 +52,11 @@ class Publisher:
 
 
 class Hub:
-    """One per process and event loop."""
+    """The hub of one process and event loop."""
 
     def __init__(
         self,
-        voice: Broadcaster,
+        voice: Publisher,
         layer: BaseChannelLayer,
         snapshot: Read = current.snapshot,
         deadlocks: Read = current.deadlock_list,
@@ -67,17 +70,17 @@ class Hub:
         self.rooms: dict[str, Room] = {}
         self.deaf = False
         self.ready = asyncio.Event()
-        """Set when it listens, or has found that it cannot: no room may be read for before."""
+        """Set once it listens, or knows that it cannot. No room may read a snapshot before."""
         self._check = check
         self._voice = voice
         self._layer = layer
         self._channel = ""
-        self._publishers = {voice.publisher: Publisher(voice.number, self.loop.time())}
+        self._publishers = {voice.publisher: Known(voice.number, self.loop.time())}
         self._watchers: dict[Socket, tuple[Watcher, Callable[[Problem], None]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin to listen, and let this process's voice be heard."""
+        """Begin to listen, and let this process publish."""
         alone = isinstance(self._layer, InMemoryChannelLayer)
         self._tasks = [
             self.loop.create_task(self._listen(), name="live-listen"),
@@ -87,10 +90,10 @@ class Hub:
         self._voice.attach(self._layer, self.rooms if alone else None, self._counts)
 
     async def stop(self) -> None:
-        """Send what is held, end the tasks and leave the group."""
+        """Publish what waits, end the tasks and leave the group."""
         await self._voice.detach()
         for task in [*self._tasks, *(room.close() for room in self.rooms.values())]:
-            await end(task)
+            await end_task(task)
         with contextlib.suppress(Exception):
             async with asyncio.timeout(SEND_S):
                 await self._layer.group_discard(GROUP, self._channel)
@@ -98,8 +101,9 @@ class Hub:
     # --- sockets ---------------------------------------------------------------------------------
 
     def join(self, watcher: Watcher, limit: int, end: Callable[[Problem], None]) -> Socket | None:
-        """A socket that will get a snapshot; None when the workspace has `limit` of them, those of other
-        processes included as they last told. `end` is called when the watcher may not watch any more."""
+        """A new socket, which will get a snapshot; None when the workspace has `limit` sockets already, those
+        of other processes included as last published. `end` is called when the watcher may not watch any
+        more."""
         workspace = watcher.workspace
         elsewhere = sum(publisher.sockets.get(workspace, 0) for publisher in self._publishers.values())
         if elsewhere + self.count(workspace) >= limit:
@@ -113,7 +117,7 @@ class Hub:
         return socket
 
     def leave(self, socket: Socket) -> None:
-        """Let go of a socket; the last one closes its room."""
+        """Remove a socket; the last one of a room closes the room."""
         watcher, _ = self._watchers.pop(socket)
         room = self.rooms[watcher.workspace]
         room.leave(socket)
@@ -123,7 +127,7 @@ class Hub:
             room.close()
 
     def count(self, workspace: str) -> int:
-        """How many sockets the workspace has here."""
+        """How many sockets the workspace has in this process."""
         room = self.rooms.get(workspace)
         return len(room) if room is not None else 0
 
@@ -177,8 +181,8 @@ class Hub:
         name, number = message["publisher"], message["number"]
         known = self._publishers.get(name)
         if known is None:
-            # What it said before, and whether all of it was heard, is not known.
-            self._publishers[name] = known = Publisher(number, self.loop.time())
+            # Whether earlier messages of it were lost is not known.
+            self._publishers[name] = known = Known(number, self.loop.time())
             self._doubt()
         known.heard_at = self.loop.time()
         if name == self._voice.publisher:
@@ -201,7 +205,7 @@ class Hub:
                 room.receive(publisher, None if packed is None else orjson.loads(packed))
 
     async def _watch(self) -> None:
-        """Keep the place in the group (places lapse, and Redis may have lost it), and notice silences."""
+        """Stay in the group (membership lapses, and Redis may have lost it), and notice silent publishers."""
         while True:
             try:
                 async with asyncio.timeout(SEND_S):
@@ -220,7 +224,7 @@ class Hub:
         gone = [name for name, known in self._publishers.items() if now - known.heard_at > GONE_S]
         for name in gone:
             if name != own and not self.deaf:
-                # It may have died between a commit and telling it.
+                # It may have died after a commit and before publishing it.
                 del self._publishers[name]
                 self._doubt()
 
@@ -241,23 +245,18 @@ class Hub:
             room.doubt()
 
 
-_hub: Hub | None = None
-
-
 def hub() -> Hub:
-    """The hub of this process, started if need be."""
-    global _hub
-    if _hub is None or _hub.loop is not asyncio.get_running_loop():
-        layer = get_channel_layer()
-        assert layer is not None, "CHANNEL_LAYERS has no default"
-        _hub = Hub(broadcaster(), layer, pace=Pace(remembered_s=settings.WAIT_TTL_MS / 1000 + 1))
-        _hub.start()
-    return _hub
+    """The hub of this process, started when it is not running."""
+    held = process.current()
+    if isinstance(held.hub, Hub) and held.hub.loop is asyncio.get_running_loop():
+        return held.hub
+    layer = get_channel_layer()
+    assert layer is not None, "CHANNEL_LAYERS has no default"
+    held.hub = started = Hub(held.publisher, layer, pace=Pace(remembered_s=settings.WAIT_TTL_MS / 1000 + 1))
+    started.start()
+    return started
 
 
 async def stop() -> None:
-    """At the end of the process."""
-    global _hub
-    if _hub is not None and _hub.loop is asyncio.get_running_loop():
-        await _hub.stop()
-    _hub = None
+    """Stop the hub, at the end of the process."""
+    await process.current().close_hub()

@@ -1,32 +1,32 @@
-"""Where live sockets stand: one room a workspace and process, which sends all its sockets the same messages.
+"""One room for each workspace in a process. It sends all its sockets the same messages.
 
 Theory of operation
 ===================
 
 The hub (`hub.py`) listens to the channel layer for the whole process and hands each room the events of its
-workspace. A room has one task that takes turns: it sends what has arrived, at once and then every
-`interval_s`, and reads a snapshot for those who need one. A message is made once for all sockets; each puts
-its own `seq` in.
+workspace. A room has one task that takes turns. In a turn it sends the events that have arrived, at most once
+in `interval_s`, and reads a snapshot for the sockets that need one. A message is made once for all sockets;
+each socket adds its own `seq`.
 
-**Neither hole nor double.** The hub listens before any room is, so a room need not subscribe. While a room
-reads a snapshot it sends nothing; what it has not sent when the read begins, and what it receives from then
-on, is sent after the snapshot. All it has received before, it has sent to those it was for, and it was
-committed before it was published, hence before the read: the snapshot has it. So there is no hole. The
-snapshot may hold an event already that is sent after it, and then it is told a second time. That does no
-harm: an event sets the state of one (resource, agent), doing so again changes nothing, and all that came
-after it comes again as well, in order.
+**No event is missing, and a repeated one does no harm.** The hub listens before the first room exists, so a
+room need not subscribe. A room sends nothing while it reads a snapshot. Events that it has not sent when the
+read begins, and events that it receives from then on, are sent after the snapshot. An event that it sent
+before was committed before it was published, hence before the read, so the snapshot contains it: nothing is
+missing. The snapshot may also contain an event that is sent after it. Such an event is sent twice, which does
+no harm: it sets the state of one (resource, agent) and changes nothing the second time, and all later events
+follow again in order.
 
-**Order between processes.** The messages of one process arrive in order, those of two may cross. The
-decisions of a workspace are taken under its lock at rising times, `at`; so, with several publishers, a room
-lets events settle for `settle_s` and sorts them. If one comes later still than another publisher's about
-the same resource or the same agent's trust, or at the same millisecond, the room does not guess but reads a
-snapshot. This covers as well an event told a second time whose successor, of another process, the snapshot
-has swallowed.
+**Order between processes.** Messages of one process arrive in order; messages of two may overtake each other.
+Decisions about a workspace are made under its lock, at rising times `at`. So with several publishers a room
+collects events for `settle_s` and sorts them. An event may still arrive after a later one of another
+publisher about the same resource or the same agent's trust, or both may have the same millisecond. Then the
+order is unknown and the room reads a snapshot. The same rule covers an event that is sent twice when the
+snapshot already contained its successor, made by another process.
 
-**Losses.** When the hub learns that something was lost, and when there is more to tell than a snapshot is
-long, everyone concerned gets a snapshot, unasked. While the channel layer is down, a room sends no events
-messages, not even empty ones, for such a message says that the board is right as of its `serverTime`; it
-sends a snapshot marked `delayed` every `heartbeat_s`.
+**Losses.** Every socket gets a snapshot when the hub learns that events were lost, and when the events that
+wait are longer than a snapshot. While the channel layer is down, a room sends no `events` messages, not even
+empty ones, because each of them states that the board is right as of its `serverTime`. It sends a snapshot
+marked `delayed` every `heartbeat_s` instead.
 """
 
 import asyncio
@@ -52,10 +52,10 @@ LARGE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often a room speaks, in seconds.
+    """How often a room sends, in seconds.
 
-    `interval_s` is a little over a quarter: messages that jitter on their way are not five in a second.
-    `remembered_s`: how long the authority remembers a deadlock refusal.
+    `interval_s` is a little over a quarter of a second, so that delays on the way never put five messages
+    into one second. `remembered_s`: how long the authority remembers a deadlock refusal.
     """
 
     interval_s: float = 0.26
@@ -82,8 +82,8 @@ class Feed(Protocol):
 
 
 class Room:
-    """The sockets of one workspace in this process. `waiting`: those that need a snapshot; `live`: those that
-    have had one. All methods are for the event loop."""
+    """The sockets of one workspace in this process. Sockets in `waiting` need a snapshot, sockets in `live`
+    have had one. All methods run on the event loop."""
 
     def __init__(self, workspace: str, feed: Feed) -> None:
         self.workspace = workspace
@@ -93,16 +93,16 @@ class Room:
         self._pace = feed.pace
         self._loop = asyncio.get_running_loop()
         self._arrivals = Arrivals()
-        self._arrived_at = 0.0  # loop's time of the first of them
+        self._arrived_at = 0.0  # loop time at which the first of them arrived
         self._stale = False
         self._wake = asyncio.Event()
-        self._spoke_at = float("-inf")
+        self._sent_at = float("-inf")
         self._read_again_at = 0.0  # no snapshot before this
         self._offset_ms = 0.0  # the authority's clock minus the loop's
-        self._latest = ""  # the latest instant that was told
+        self._latest = ""  # the latest instant that was sent
         self._deadlocks: list[Json] = []
         self._deadlocks_read_at = 0.0
-        self._deadlocks_differ = False  # some sockets know them of a snapshot that others were not sent
+        self._deadlocks_differ = False  # some sockets got newer ones, with a snapshot for them alone
         self._watch_deadlocks_until = 0.0
         self._opened_at = self._loop.time()
         self._task = self._loop.create_task(self._run(), name=f"live-room-{workspace}")
@@ -111,16 +111,17 @@ class Room:
         return len(self.live | self.waiting)
 
     def request(self, socket: Socket) -> None:
-        """Send this socket a snapshot, its first or a fresh one."""
+        """Send this socket a snapshot soon."""
         self.waiting.add(socket)
         self._wake.set()
 
     def leave(self, socket: Socket) -> None:
+        """Remove a socket."""
         self.live.discard(socket)
         self.waiting.discard(socket)
 
     def receive(self, publisher: str, events: list[Json] | None) -> None:
-        """Events of one publisher in order; None for more than there is room for."""
+        """Take events of one publisher in order; None stands for more events than a message holds."""
         if not self._arrivals:
             self._arrived_at = self._loop.time()
         self._arrivals.add(publisher, events or ())
@@ -130,12 +131,12 @@ class Room:
         self._wake.set()
 
     def doubt(self) -> None:
-        """Something may have been lost: everyone gets a snapshot."""
+        """Events may have been lost: send all sockets a snapshot."""
         self._stale = True
         self._wake.set()
 
     def close(self) -> "asyncio.Task[None]":
-        """End its task; the task, to wait for its end."""
+        """Cancel the room's task and return it, so that the caller can wait for its end."""
         self._task.cancel()
         return self._task
 
@@ -143,7 +144,7 @@ class Room:
 
     async def _run(self) -> None:
         while True:
-            await self._turn_comes()
+            await self._wait_for_turn()
             try:
                 await self._turn()
             except Exception as error:
@@ -157,12 +158,12 @@ class Room:
                 await asyncio.sleep(self._pace.retry_s)
                 self._wake.set()
 
-    async def _turn_comes(self) -> None:
-        """Wait for something to say, then for the time when it may be said."""
+    async def _wait_for_turn(self) -> None:
+        """Wait until there is something to send, then until it may be sent."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self._silent_until()):
+            async with asyncio.timeout_at(self._next_turn_at()):
                 await self._wake.wait()
-        earliest = self._spoke_at + self._pace.interval_s
+        earliest = self._sent_at + self._pace.interval_s
         if self._arrivals and self._feed.several():
             earliest = max(earliest, self._arrived_at + self._pace.settle_s)
         if self._stale:
@@ -171,20 +172,21 @@ class Room:
             await asyncio.sleep(pause)
         self._wake.clear()
 
-    def _silent_until(self) -> float:
-        """The loop's time at which the room speaks, or looks, even if nothing happens."""
-        until = max(self._spoke_at, self._opened_at) + self._pace.heartbeat_s
+    def _next_turn_at(self) -> float:
+        """The loop time of the next turn when nothing happens: for a heartbeat, or to read deadlocks
+        again."""
+        until = max(self._sent_at, self._opened_at) + self._pace.heartbeat_s
         if self._watching_deadlocks() and not self._feed.deaf:
             until = min(until, self._deadlocks_read_at + self._pace.deadlocks_s)
         return until
 
     async def _turn(self) -> None:
-        if self._feed.deaf and self._loop.time() >= self._spoke_at + self._pace.heartbeat_s:
+        if self._feed.deaf and self._loop.time() >= self._sent_at + self._pace.heartbeat_s:
             self._stale = True
         if not self._stale and not self._feed.deaf:
-            await self._tell()
+            await self._send_events()
         if self._stale:
-            self._stale = False  # what is learnt from now on is news
+            self._stale = False  # before the read, which another loss may follow
             self._arrivals.take()
             await self._refresh(self.live | self.waiting)
         elif self.waiting and self._loop.time() >= self._read_again_at:
@@ -192,8 +194,8 @@ class Room:
         elif self.waiting:
             self._loop.call_at(self._read_again_at, self._wake.set)
 
-    async def _tell(self) -> None:
-        """Send what has happened, or that nothing has."""
+    async def _send_events(self) -> None:
+        """Send the events that have arrived, or none as a heartbeat."""
         events, certain = self._arrivals.take()
         if not certain:
             self._stale = True
@@ -201,7 +203,7 @@ class Room:
         if events:
             self._latest = max(self._latest, events[-1]["at"])
         deadlocks = await self._new_deadlocks(events)
-        beat = self._loop.time() >= self._spoke_at + self._pace.heartbeat_s
+        beat = self._loop.time() >= self._sent_at + self._pace.heartbeat_s
         if not (events or deadlocks is not None or beat):
             return
         body: Json = {"serverTime": self._server_time(), "events": events}
@@ -210,17 +212,18 @@ class Room:
         self._send(Message.of("events", body), self.live - self.waiting)
 
     async def _refresh(self, sockets: set[Socket]) -> None:
-        """Read a snapshot and send it to these."""
+        """Read a snapshot and send it to these sockets."""
         begun = self._loop.time()
         picture = await self._read(self._feed.snapshot)
-        # However many come and go, one workspace's snapshots take only a part of the time of who reads them.
+        # However many sockets come and go, snapshots of one workspace take at most a quarter of the reader's
+        # time.
         self._read_again_at = self._loop.time() + 3 * (self._loop.time() - begun)
         self._latest = picture["serverTime"]
         if self._feed.deaf:
             picture["delayed"] = True
         message = Message.of("snapshot", picture)
         if len(message.after.end) > LARGE:
-            # Compressing takes tens of milliseconds, for which nobody else need wait.
+            # Compressing takes tens of milliseconds, for which no other socket should wait.
             await asyncio.to_thread(message.after.compress)
         present = sockets & (self.live | self.waiting)
         self._send(message, present, whole=True)
@@ -236,19 +239,19 @@ class Room:
     def _send(self, message: Message, sockets: set[Socket], whole: bool = False) -> None:
         for socket in sockets:
             socket.offer(message, whole)
-        self._spoke_at = self._loop.time()
+        self._sent_at = self._loop.time()
 
     # --- deadlocks: no event says that one has ended -----------------------------------------------
 
     async def _new_deadlocks(self, events: list[Json]) -> list[Json] | None:
         """The deadlock pairs if they have changed.
 
-        They are read when a refusal is told, and then every `deadlocks_s` for as long as one is remembered:
-        pairs end, and come back, without an event of their own.
+        They are read when a refusal is among the events, and then every `deadlocks_s` for as long as the
+        authority remembers one: pairs end and come back without an event.
         """
         now = self._loop.time()
         kinds = {event["event"] for event in events}
-        # A refusal from before this room was opened may close a cycle again when its holder waits again.
+        # A refusal that is older than this room may close a cycle again when its holder waits again.
         unseen = "queued" in kinds and now < self._opened_at + self._pace.remembered_s
         if "deadlock" in kinds or unseen:
             self._watch_deadlocks_until = now + self._pace.remembered_s
@@ -278,6 +281,6 @@ class Room:
         return picture
 
     def _server_time(self) -> str:
-        """The authority's time, reckoned from its last reading; never before what was told."""
+        """The authority's time, computed from the last read; never earlier than an instant that was sent."""
         self._latest = max(serialize.instant(round(self._loop.time() * 1000 + self._offset_ms)), self._latest)
         return self._latest

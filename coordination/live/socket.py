@@ -1,4 +1,4 @@
-"""What is still to be sent to one client: little, and shared with everyone else in the room."""
+"""The messages that wait to be sent to one client: few, and shared with the other sockets of its room."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,29 +6,29 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from intramedial.server.shared_text import SharedText
+from intramedial.server.websocket import SharedText
 
 BACKLOG = 4
 
 
 class Message(NamedTuple):
-    """A message without its `seq`: what goes before it, and what goes after it, the same for all sockets."""
+    """A message as two texts, before and after its `seq`; both are the same for all sockets."""
 
     before: str
     after: SharedText
 
     @classmethod
     def of(cls, kind: str, body: dict[str, Any]) -> "Message":
-        """The message of this type with these members, at least one."""
+        """The message of type `kind` with the members of `body`, at least one."""
         return cls(f'{{"type":"{kind}","seq":', SharedText("," + orjson.dumps(body)[1:].decode()))
 
 
 class Socket:
-    """What one client has still to be sent: at most `BACKLOG` messages, and those are shared with the room. A
-    client that falls further behind skips to a snapshot when it reads again."""
+    """The messages for one client: at most `BACKLOG`, shared with the room. A client that falls further
+    behind loses them and gets a snapshot when it reads again."""
 
     def __init__(self, request: "Callable[[Socket], None]") -> None:
-        """`request` asks for a snapshot."""
+        """`request` asks the room for a snapshot for this socket."""
         self.seq = 0
         self._request = request
         self._queue: list[Message] = []
@@ -36,7 +36,7 @@ class Socket:
         self._wake = asyncio.Event()
 
     def offer(self, message: Message, whole: bool = False) -> None:
-        """Put a message into the queue; a `whole` one, a snapshot, replaces what is there."""
+        """Queue a message. A `whole` one is a snapshot and replaces the messages that are queued."""
         if whole:
             self._queue, self._behind = [], False
         elif len(self._queue) >= BACKLOG:
@@ -50,7 +50,7 @@ class Socket:
         self._request(self)
 
     async def next(self) -> tuple[str, SharedText]:
-        """The next message: its beginning, with the next `seq`, and the rest."""
+        """Wait for the next message and return its text up to and with `seq`, and the rest."""
         while not self._queue:
             if self._behind:
                 self.request()

@@ -1,7 +1,8 @@
-"""The same actions over MCP (Streamable HTTP), for agents that speak it.
+"""The same actions over MCP (Streamable HTTP).
 
-`transport` lets requests in, `protocol` has the official SDK answer them, `tools` says what there is to call,
-`actions` does it, `words` says in short what came of it.
+`transport` admits requests, `json_rpc` reads their message and `protocol` has the official SDK answer it.
+`tools` lists the tools, `schemas` has their shapes, `actions` runs them, `summaries` puts results into short
+texts.
 """
 
 from coordination.mcp.protocol import NotStarted, sessions

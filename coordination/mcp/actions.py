@@ -1,4 +1,4 @@
-"""What the tools do: from validated arguments to the body that answers, the one that REST would answer."""
+"""What the tools do: validated arguments in, the body of the answer out, the same that REST answers."""
 
 from datetime import datetime
 from typing import Any
@@ -7,7 +7,7 @@ import orjson
 
 from coordination.api import service
 from coordination.core.messages import Acquire, Release, Withdraw
-from coordination.mcp.shapes import AcquireArguments, OwnArguments, StandingArguments, WaitArguments
+from coordination.mcp.schemas import AcquireArguments, OwnArguments, StandingArguments, WaitArguments
 from coordination.read import current
 from coordination.wire.ids import new_lease_id
 from intramedial.http.calls import Call
@@ -15,7 +15,8 @@ from intramedial.http.calls import Call
 Json = dict[str, Any]
 
 PAGE = 100
-"""Resources in one picture. REST gives more, and the pages after; a model has to read what it is given."""
+"""Resources in one picture. REST has more on a page and further pages; a model has to read all that it
+gets."""
 
 
 async def acquire(call: Call, asked: AcquireArguments) -> Json:
@@ -25,7 +26,7 @@ async def acquire(call: Call, asked: AcquireArguments) -> Json:
 
 
 async def release(call: Call, asked: OwnArguments) -> Json:
-    """End whatever lease the agent holds on the resource. Raises Problem."""
+    """End the lease that the agent holds on the resource. Raises Problem."""
     resource, _ = asked.resource
     return await _decide(call, Release(resource, asked.actor_did))
 
@@ -49,11 +50,11 @@ async def status(call: Call, asked: StandingArguments) -> Json:
 
 
 def standing(picture: Json, resource: str, agent: str) -> Json:
-    """What a picture of `resource` says about `agent`: a body of the shape `Status`."""
+    """The part of a picture of `resource` that concerns `agent`: a body of the shape `Status`."""
     own = next((lease for lease in picture["holders"] if lease["holder"] == agent), None)
     waits = picture["queue"]
     place = next((at for at, wait in enumerate(waits) if wait["actorDid"] == agent), None)
-    said: Json = {
+    status: Json = {
         "ok": True,
         "serverTime": picture["serverTime"],
         "resource": resource,
@@ -61,17 +62,17 @@ def standing(picture: Json, resource: str, agent: str) -> Json:
         "holds": own is not None,
     }
     if own is not None:
-        said |= {name: own[name] for name in ("mode", "fencingToken", "expiresAt")}
-        said["remainingMs"] = _ms_between(picture["serverTime"], own["expiresAt"])
+        status |= {name: own[name] for name in ("mode", "fencingToken", "expiresAt")}
+        status["remainingMs"] = _ms_between(picture["serverTime"], own["expiresAt"])
     elif place is not None:
-        said["mode"] = waits[place]["mode"]
-    said["queued"] = place is not None
+        status["mode"] = waits[place]["mode"]
+    status["queued"] = place is not None
     if place is not None:
         wait = waits[place]
-        said |= {name: wait[name] for name in ("position", "waitMs", "offeredUntil") if name in wait}
+        status |= {name: wait[name] for name in ("position", "waitMs", "offeredUntil") if name in wait}
     settled = own is not None and place is None
-    said["ahead"] = [] if settled else _ahead(picture["holders"], waits[:place], agent)
-    return said
+    status["ahead"] = [] if settled else _ahead(picture["holders"], waits[:place], agent)
+    return status
 
 
 def _ahead(holders: list[Json], waits: list[Json], agent: str) -> list[Json]:

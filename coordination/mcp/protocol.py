@@ -1,6 +1,6 @@
-"""The protocol, as the official SDK speaks it: what it lists, what it calls, and its session manager.
+"""The official SDK's server: it lists the tools, calls them, and has a session manager.
 
-Stateless: no request leaves anything behind, so any server process can answer any request.
+It is stateless: no request leaves anything behind, so any process can answer any request.
 """
 
 import asyncio
@@ -23,20 +23,24 @@ from mcp.types import (
     PaginatedRequestParams,
     TextContent,
 )
+from pydantic import BaseModel
 
-from coordination.mcp import arguments, prose, tools, words
+from coordination.mcp import summaries, tools
 from intramedial import __version__
 from intramedial.http import logs
 from intramedial.http.calls import Call
+from intramedial.http.principal import Principal
 from intramedial.http.problems import Problem, problem_body
+from intramedial.http.routing import refuse_unknown, validated, wire_names
 from intramedial.http.serving import unforeseen
 
 CALL = "intramedial.call"
-"""Where in an ASGI scope the entry leaves the authenticated `Call`."""
+"""Key of the ASGI scope under which `transport` puts the authenticated `Call`."""
 FAULT = "intramedial.mcp.fault"
-"""Where in an ASGI scope the entry leaves the `Problem` of arguments that could not be read, or None."""
+"""Key of the ASGI scope under which `transport` puts the `Problem` of arguments that cannot be read, or
+None."""
 COMPATIBLE = "intramedial.mcp.compatible"
-"""Where in an ASGI scope the entry leaves whether tools are listed by names without dots."""
+"""Key of the ASGI scope under which `transport` puts whether tools are listed by names without dots."""
 
 Json = dict[str, Any]
 
@@ -63,28 +67,35 @@ async def _call_tool(context: ServerRequestContext, params: CallToolRequestParam
     try:
         if (fault := scope[FAULT]) is not None:
             raise fault
-        body = await tool.run(call, arguments.read(tool.arguments, params.arguments or {}, call.caller))
+        body = await tool.run(call, _arguments(tool.arguments, params.arguments or {}, call.caller))
     except Problem as problem:
         return _failed(problem)
     except Exception as error:
         return _failed(unforeseen(error))
-    return _result(tool.say(body), body)
+    return _result(tool.summarize(body), body)
+
+
+def _arguments(shape: type[BaseModel], given: Json, caller: Principal) -> Any:
+    """The arguments as an object of `shape`. Raises Problem (`invalid_request`)."""
+    if shape.model_config.get("extra") == "forbid":
+        refuse_unknown(given, wire_names(shape), "tool", "argument")
+    return validated(shape, given, caller)
 
 
 def _failed(problem: Problem) -> CallToolResult:
-    """What could not be answered, as a result: of errors of the protocol a model may see nothing."""
+    """The problem as a result, since a model may not see errors of the protocol."""
     body = problem_body(problem, logs.request_id.get())
-    return _result(words.failed(body), body, is_error=True)
+    return _result(summaries.failed(body), body, is_error=True)
 
 
-def _result(said: str, body: Json, *, is_error: bool = False) -> CallToolResult:
-    """A body as structured content, and as text behind the words on it, for clients that show only text."""
-    text = f"{said}\n{orjson.dumps(body).decode()}"
+def _result(summary: str, body: Json, *, is_error: bool = False) -> CallToolResult:
+    """A body as structured content, and as text after its summary for clients that show only text."""
+    text = f"{summary}\n{orjson.dumps(body).decode()}"
     return CallToolResult(content=[TextContent(text=text)], structured_content=body, is_error=is_error)
 
 
 def _scope(context: ServerRequestContext) -> dict[str, Any]:
-    # Every request comes over HTTP, so there always is one.
+    # Every request comes over HTTP, so the request is never None.
     assert context.request is not None
     scope: dict[str, Any] = context.request.scope
     return scope
@@ -96,12 +107,12 @@ def _server() -> Server[Any]:
         "intramedial",
         version=__version__,
         title="intramedial: coordination.lease",
-        instructions=prose.INSTRUCTIONS,
+        instructions=tools.INSTRUCTIONS,
         website_url=f"{settings.BASE_URL}/docs/mcp/",
         cache_hints={"tools/list": same_for_all, "server/discover": same_for_all},
         on_list_tools=_list_tools,
         on_call_tool=_call_tool,
-        # No argument is repeated in a header, so none has to be compared with one.
+        # No argument is repeated in a header, so the SDK has nothing to compare.
         get_tool_input_schema=lambda name: None,
     )
 
@@ -111,10 +122,10 @@ class NotStarted(RuntimeError):
 
 
 class Sessions:
-    """The SDK's session manager on the event loop it was started on, in a task of its own.
+    """The SDK's session manager, in a task of its own on the event loop that started it.
 
-    The manager is entered and left by one task, as its task group demands. Lifespan events start and stop it;
-    under servers that send none the first request starts it.
+    One task enters and leaves the manager, as its task group demands. Lifespan events start and stop it.
+    Under a server that sends none, the first request starts it.
     """
 
     def __init__(self, make: Callable[[], StreamableHTTPSessionManager]) -> None:
@@ -126,20 +137,20 @@ class Sessions:
 
     @property
     def running(self) -> bool:
-        """Whether a manager is running, on whatever loop."""
+        """Whether a manager is running, on any loop."""
         return self._task is not None and not self._task.done()
 
     async def start(self) -> StreamableHTTPSessionManager:
-        """The manager, started on this loop if it was not. Raises NotStarted."""
+        """The manager on this loop, started when it is not running. Raises NotStarted."""
         loop = asyncio.get_running_loop()
         if self._ready is None or self._loop is not loop or self._task is None or self._task.done():
             self._loop, self._ready, self._end = loop, loop.create_future(), asyncio.Event()
             self._task = loop.create_task(self._run(self._ready, self._end), name="mcp-sessions")
-        # Shielded: a caller that goes away must not take the start with it from the others.
+        # Shielded, because others wait for the same start when this caller is cancelled.
         return await asyncio.shield(self._ready)
 
     async def stop(self) -> None:
-        """End what is running on this loop."""
+        """End the manager of this loop."""
         if self._task is not None and self._loop is asyncio.get_running_loop():
             self._end.set()
             await self._task
@@ -165,7 +176,7 @@ def _manager() -> StreamableHTTPSessionManager:
         app=_server(),
         json_response=True,
         stateless=True,
-        # Host, Origin and size are checked at the entry, before anything else is.
+        # `transport` has checked Host, Origin and size.
         security_settings=None,
         max_request_body_size=settings.BODY_LIMIT,
     )

@@ -1,9 +1,9 @@
-"""`/mcp` and `/mcp/compat`: who is let in, before the protocol is spoken.
+"""`/mcp` and `/mcp/compat` as ASGI: what a request must pass before the SDK answers it.
 
-    host (421) and origin (403) -> method (405) -> body (413) -> media type (415) -> whose key (401)
+    host (421) and origin (403) -> method (405) -> body (413) -> media type (415) -> API key (401)
         -> JSON and JSON-RPC (400) -> the SDK
 
-What is refused here is answered as JSON-RPC errors, whose `data` is the problem that REST would answer.
+A refusal here is a JSON-RPC error. Its `data` is the problem that REST would answer.
 """
 
 from collections.abc import MutableMapping
@@ -14,23 +14,31 @@ from django.conf import settings
 from mcp.types import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from coordination.mcp import messages, protocol
+from coordination.mcp import json_rpc, protocol
 from intramedial.http import logs, origins
-from intramedial.http.calls import Call, Reply
-from intramedial.http.extensions import KNOWN
-from intramedial.http.media import JSON
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Call, Principal, Reply, RequestParts, join_fields
 from intramedial.http.problems import Problem, problem_body
-from intramedial.http.requests import RequestParts, join_fields
-from intramedial.http.serving import ClientGone, Message, Receive, Send, encoded, read_call, serve, unforeseen
+from intramedial.http.serving import (
+    KNOWN,
+    ClientGone,
+    Message,
+    Receive,
+    Send,
+    begin,
+    encoded,
+    finish,
+    read_call,
+    unforeseen,
+)
+from intramedial.http.strict_json import MEDIA_TYPE
 from intramedial.identity import signatures
 from intramedial.workspaces.authentication import callers
 
 PATHS = {"/mcp": False, "/mcp/": False, "/mcp/compat": True, "/mcp/compat/": True}
-"""What is served here, and whether its tools are listed by names without dots."""
+"""The paths, and whether tools are listed there by names without dots."""
 
 VERSIONS = (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
-"""The versions of MCP that are served, oldest first."""
+"""The versions of MCP that this service speaks, oldest first."""
 VERSION_FIELD = "mcp-protocol-version"
 ENVELOPE = b"io.modelcontextprotocol/protocolVersion"
 SHOWN_VERSION = 40
@@ -43,14 +51,19 @@ USE_REST = (
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:
     """Answer one HTTP request."""
-    await serve(scope, send, _answer(scope, receive))
+    begun = begin()
+    try:
+        reply = await _answer(scope, receive)
+    except ClientGone:
+        return
+    await finish(scope, send, reply, begun)
 
 
 async def _answer(scope: Message, receive: Receive) -> Reply:
     try:
         call = await _admitted(scope, receive)
         _require_known_version(call.parts)
-        return await _spoken(scope, call, messages.read(call.parts.body), receive)
+        return await _sdk_answer(scope, call, json_rpc.read(call.parts.body), receive)
     except Problem as problem:
         return _refusal(problem)
     except ClientGone:
@@ -89,14 +102,14 @@ async def _caller(parts: RequestParts) -> Principal:
 
 
 def _version(parts: RequestParts) -> str:
-    """The version of the protocol that the request names, or "". Of several fields the first counts."""
+    """The version of the protocol that the request names, or "". The first of several fields counts."""
     return parts.headers.get(VERSION_FIELD, "").partition(",")[0].strip()
 
 
 def _require_known_version(parts: RequestParts) -> None:
-    """Problem (400) for a version of the protocol that is not served. The SDK would ask such a client for
-    what only newer versions send. A body that names its version itself is left to the SDK, whose answer says
-    which versions there are in the form that those clients read."""
+    """Raises Problem (400) for an unknown version of the protocol, of which the SDK would demand what only
+    newer versions send. It leaves a body that names its version itself to the SDK, which answers with the
+    known versions in the form that such clients read."""
     version = _version(parts)
     if version and version not in VERSIONS and ENVELOPE not in parts.body:
         problem = Problem(
@@ -108,8 +121,8 @@ def _require_known_version(parts: RequestParts) -> None:
         raise problem
 
 
-async def _spoken(scope: Message, call: Call, message: messages.ReadMessage, receive: Receive) -> Reply:
-    """The SDK's answer: one status and one body, since every answer is JSON and not a stream."""
+async def _sdk_answer(scope: Message, call: Call, message: json_rpc.ReadMessage, receive: Receive) -> Reply:
+    """The SDK's answer as one status and one body: every answer is JSON, none is a stream."""
     manager = await protocol.sessions.start()
     inner = {
         **scope,
@@ -137,20 +150,25 @@ async def _spoken(scope: Message, call: Call, message: messages.ReadMessage, rec
 
 
 def _fields(parts: RequestParts, length: int) -> list[tuple[bytes, bytes]]:
-    """The header fields as the SDK reads them: each in one line, for it looks at the first line only.
+    """The header fields for the SDK, each in one line, because it reads only the first line of a field.
 
-    A field without a value is left out. A request without `Accept` takes any media type (RFC 9110, 12.5.1),
-    which the SDK does not know. The media type was checked before; the SDK would look at its case. `length`:
-    bytes of the body that the SDK is given.
+    A field without a value is left out. A request without `Accept` accepts any media type (RFC 9110, 12.5.1),
+    which the SDK does not know. The media type was checked before and is replaced, because the SDK compares
+    its case. `length`: bytes of the body for the SDK.
     """
     given = {**parts.headers, VERSION_FIELD: _version(parts)}
     fields = {name: value for name, value in given.items() if value}
-    fields = {"accept": "application/json", **fields, "content-type": JSON, "content-length": str(length)}
+    fields = {
+        "accept": "application/json",
+        **fields,
+        "content-type": MEDIA_TYPE,
+        "content-length": str(length),
+    }
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields.items()]
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """`receive` as it was before the body was read."""
+    """A `receive` that returns the body again, which was read already."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:

@@ -5,14 +5,14 @@ from django.db import migrations, models
 
 from coordination.models import KeyField, RowId
 
-CHAIN = [
+CHAIN = (
     "UPDATE lease_trust_move SET before = (SELECT last.lease_id FROM lease_trust_move AS last"
     " WHERE last.workspace = lease_trust_move.workspace AND last.agent = lease_trust_move.agent"
     " AND last.id < lease_trust_move.id ORDER BY last.id DESC LIMIT 1)",
     "UPDATE lease_agent SET moved_by = (SELECT last.lease_id FROM lease_trust_move AS last"
     " WHERE last.workspace = lease_agent.workspace AND last.agent = lease_agent.did"
     " ORDER BY last.id DESC LIMIT 1)",
-]
+)
 NUMBERED = ("agentrow", "outboxrow", "refusalrow", "resourcerow", "trustmoverow", "waitrow")
 
 

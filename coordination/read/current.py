@@ -1,40 +1,43 @@
-"""What is read for `GET wait`, agents, the board and pages: the authority's tables, looked at and not locked.
+"""Reads of what holds now, for `GET wait`, agents, boards and pages; they take no lock on the tables.
 
-Every picture is settled at the instant it is taken, so it never shows what has run out, whether or not an
-alarm has run. Reads have a thread and a connection of their own and never stand in the authority's way.
+Every picture is settled at the instant at which it is read. So it never shows a lease that has expired, even
+when the authority has not reclaimed it yet. Reads have a thread and a connection of their own, so the
+authority does not wait for them.
 """
 
-import asyncio
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
+from coordination.authority import process
 from coordination.core.model import Agent, Lease, Resource
-from coordination.core.picture import deadlocks
-from coordination.storage import clock
-from coordination.storage.opening import open_engine, rules
-from coordination.storage.store import StorageFault, Store, Transaction
-from coordination.wire import cursors, serialize
+from coordination.core.waitgraph import deadlocks
+from coordination.storage.store import StorageFault, Transaction
+from coordination.wire import serialize
+from coordination.wire.ids import cursor_after
 
 __all__ = [
-    *("PAGE", "StorageFault", "agent", "conduct", "deadlock_list", "lease", "picture", "search"),
-    *("snapshot", "stop"),
+    "PAGE",
+    "StorageFault",
+    "agent",
+    "agents",
+    "conduct",
+    "deadlock_list",
+    "lease",
+    "picture",
+    "search",
+    "snapshot",
 ]
 
 PAGE = 500
 WHOLE = 10_000
 Json = dict[str, Any]
-T = TypeVar("T")
-
-_executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="reads")
-_store: Store | None = None
 
 
 async def picture(workspace: str, resource: str | None = None, limit: int = PAGE, after: str = "") -> Json:
     """The body of `GET wait`: holders, queues, deadlock pairs of one resource or of a page of resources.
 
     A page holds whole queues of up to `limit` resources whose names come after `after`; `nextCursor` is there
-    when more follow (see `cursors`). Deadlock pairs stand with the resource that was asked for. Raises
+    when more follow (see `wire/ids.py`). Deadlock pairs stand with the resource that was asked for. Raises
     StorageFault.
     """
 
@@ -45,19 +48,19 @@ async def picture(workspace: str, resource: str | None = None, limit: int = PAGE
             names = transaction.active_names(workspace, after, limit + 1)
             names, more = names[:limit], len(names) > limit
         shown = _shown(transaction, workspace, names, resource)
-        return {**shown, "nextCursor": cursors.give(workspace, names[-1])} if more else shown
+        return {**shown, "nextCursor": cursor_after(workspace, names[-1])} if more else shown
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def agent(workspace: str, did: str) -> Json | None:
-    """The body of `GET agents`: trust, holds and waits; None for one never seen. Raises StorageFault."""
+    """The body of `GET agents`: trust, leases and waits; None for an unknown agent. Raises StorageFault."""
     found = await agents(workspace, [did])
     return found[0] if found else None
 
 
 async def agents(workspace: str, dids: list[str]) -> list[Json]:
-    """The same of several, without those never seen. Raises StorageFault."""
+    """The same for several agents, without the unknown ones. Raises StorageFault."""
 
     def read(transaction: Transaction) -> list[Json]:
         names = {name for did in dids for name in transaction.names_of(workspace, did)}
@@ -68,33 +71,32 @@ async def agents(workspace: str, dids: list[str]) -> list[Json]:
             {
                 "did": did,
                 "trust": _trust(known),
-                "holds": [said for said in holders if said["holder"] == did],
-                "waits": [said for said in queue if said["actorDid"] == did],
+                "holds": [row for row in holders if row["holder"] == did],
+                "waits": [row for row in queue if row["actorDid"] == did],
             }
             for did in dids
             if (known := world.agents.get(did)) is not None
         ]
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def lease(workspace: str, resource: str, agent: str) -> Lease | None:
-    """An agent's lease on a resource, with its id, which is not for showing; None when it holds none.
-    Raises StorageFault."""
+    """An agent's lease on a resource, or None. Its id must not be shown to others. Raises StorageFault."""
 
     def read(transaction: Transaction) -> Lease | None:
         found = transaction.look(workspace, [resource]).resources.get(resource)
         return None if found is None else found.lease_of(agent)
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def search(workspace: str, beginning: str, limit: int = 20) -> list[Json]:
-    """Resources in use whose names begin so, and the one of that very name if it is known: resource, holders,
-    queue (how many), lastToken. Raises StorageFault."""
+    """Resources in use whose names begin with `beginning`, and the resource of exactly that name if it is
+    known: resource, holders and queue (how many), lastToken. Raises StorageFault."""
 
     def read(transaction: Transaction) -> list[Json]:
-        # In the database's order, which may put others between them: then fewer are found.
+        # The order is the database's. Where it puts other names between these, fewer are found.
         after = transaction.active_names(workspace, beginning, limit)
         names = [beginning, *(name for name in after if name.startswith(beginning))]
         resources = transaction.look(workspace, names).resources
@@ -109,42 +111,42 @@ async def search(workspace: str, beginning: str, limit: int = 20) -> list[Json]:
             if (found := resources.get(name)) is not None
         ]
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def conduct(workspace: str, dids: list[str]) -> dict[str, Json]:
-    """The trust of those of these agents that are known. Raises StorageFault."""
+    """The trust of the agents, by DID, without the unknown ones. Raises StorageFault."""
 
     def read(transaction: Transaction) -> dict[str, Json]:
         world = transaction.look(workspace, [], dids)
         return {did: _trust(world.agents[did]) for did in dids if did in world.agents}
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def snapshot(workspace: str) -> Json:
-    """What a live socket starts from: the whole picture, the trust of everyone in it, counters."""
+    """The first message of a live socket: the whole picture, the trust of the agents in it, counters."""
 
     def read(transaction: Transaction) -> Json:
         names = transaction.active_names(workspace, "", WHOLE)
         shown = _shown(transaction, workspace, names, None)
         del shown["ok"]
-        seen = {said["holder"] for said in shown["holders"]} | {said["actorDid"] for said in shown["queue"]}
+        seen = {row["holder"] for row in shown["holders"]} | {row["actorDid"] for row in shown["queue"]}
         trust = {known.did: _trust(known) for known in transaction.known(workspace, sorted(seen))}
         counters = {
-            "resources": len({said["resource"] for said in (*shown["holders"], *shown["queue"])}),
+            "resources": len({row["resource"] for row in (*shown["holders"], *shown["queue"])}),
             "holders": len(shown["holders"]),
             "waiters": len(shown["queue"]),
             "deadlocks": len(shown["deadlocks"]),
         }
         return {**shown, "trust": trust, "counters": counters}
 
-    return await _reading(read)
+    return await process.current().reader.read(read)
 
 
 async def deadlock_list(workspace: str) -> Json:
     """`serverTime` and all `deadlocks` of a workspace: the part of a picture that changes without an event.
-    Looks at what is waited for only. Raises StorageFault."""
+    It reads only resources with waits or refusals. Raises StorageFault."""
 
     def read(transaction: Transaction) -> Json:
         world = transaction.look_with_refusals(workspace)
@@ -153,46 +155,7 @@ async def deadlock_list(workspace: str) -> Json:
             "deadlocks": [serialize.deadlock(pair) for pair in deadlocks(world)],
         }
 
-    return await _reading(read)
-
-
-def stop() -> None:
-    """Give the connection back; the next read opens another."""
-    _executor.submit(_close).result()
-
-
-async def _reading(read: Callable[[Transaction], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_executor, _read, read)
-
-
-def _read(read: Callable[[Transaction], T]) -> T:
-    """A connection that was opened before may have been lost since: then it is read over a new one."""
-    before = _store
-    try:
-        return _read_once(read)
-    except StorageFault:
-        if before is None:
-            raise
-        return _read_once(read)
-
-
-def _read_once(read: Callable[[Transaction], T]) -> T:
-    global _store
-    try:
-        if _store is None:
-            _store = Store(open_engine(readonly=True), rules())
-        with _store.reading(clock.installed()) as transaction:
-            return read(transaction)
-    except StorageFault:
-        _close()
-        raise
-
-
-def _close() -> None:
-    global _store
-    if _store is not None:
-        _store.engine.close()
-        _store = None
+    return await process.current().reader.read(read)
 
 
 def _shown(transaction: Transaction, workspace: str, names: list[str], only: str | None) -> Json:

@@ -1,8 +1,7 @@
-"""What is read of the past, for pages: who has been here, what moved their trust, what is not in the ledger
-yet.
+"""Reads of the past, for pages: known agents, the moves of their trust, receipts that the ledger has not yet.
 
-Rows as they lie in the authority's tables, over Django's own connection, page by page from a known place and
-never counted beyond a bound. What holds at this very instant is asked of `current.py`, which settles it.
+They read the rows of the authority's tables as they are, over Django's own connection, page by page, and
+count only up to a limit. `current.py` reads what holds now, settled.
 """
 
 from collections.abc import Callable
@@ -20,11 +19,13 @@ from coordination.models import AgentRow, LeaseRow, OutboxRow, TenantRow, TrustM
 from coordination.storage.store import StorageFault
 
 LOOKED = 500
-"""Receipts waiting for the ledger that are looked at, the latest first: their table has no workspaces' index,
-and is as good as empty unless the ledger is away."""
+"""How many receipts that wait for the ledger are read, latest first. Their table has no index by workspace;
+it is nearly empty unless the ledger does not answer."""
 COUNTED = 10_000
+"""Up to which number rows are counted."""
 
-# From one move to the one before it; a row at a time, however many there are.
+# Each step goes from a move to the one before it by the primary key, so a page costs as many rows as it
+# shows.
 CHAIN = """
 WITH RECURSIVE chain (id, delta, score, at, before, place) AS (
   SELECT id, delta, score, at, before, 1 FROM lease_trust_move
@@ -54,15 +55,15 @@ class Move:
 
     @property
     def released(self) -> bool:
-        """Whether a release moved it, and not a lease that ran out. One that found the score at its end moved
-        it by nothing: at the top only a release does."""
+        """Whether a release made the move; otherwise a lease expired. A move of zero was made at one end of
+        the scale: by a release at the top, by an expiry at the bottom."""
         return self.delta > 0 or (self.delta == 0 and self.score > 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A receipt that the ledger does not have yet: the bytes that are `signed` under `kid`, and what they
-    say."""
+    """A receipt that the ledger does not have yet: the bytes that are `signed` with the key `kid`, and the
+    claims in them."""
 
     receipt_id: str
     kid: str
@@ -71,7 +72,7 @@ class Pending:
 
 
 def _answering(read: Callable[P, T]) -> Callable[P, T]:
-    """Raises StorageFault when the database does not answer."""
+    """The same function, which raises StorageFault when the database does not answer."""
 
     @wraps(read)
     def reading(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -85,14 +86,14 @@ def _answering(read: Callable[P, T]) -> Callable[P, T]:
 
 @_answering
 def agents(workspace: str, after: str, limit: int) -> list[str]:
-    """The DIDs of those that have acquired or waited here, in their order, after that one."""
+    """The DIDs of known agents in order, at most `limit`, after the DID `after`. Raises StorageFault."""
     known = AgentRow.objects.filter(workspace=workspace, did__gt=after)
     return list(known.order_by("workspace", "did").values_list("did", flat=True)[:limit])
 
 
 @_answering
 def moves(workspace: str, agent: str, before: int | None, limit: int) -> list[Move]:
-    """What moved an agent's trust, the latest first, before that one."""
+    """The moves of an agent's trust, latest first, before the move with id `before`. Raises StorageFault."""
     given: dict[str, Any] = {"workspace": workspace, "agent": agent, "limit": limit}
     query = CHAIN.format(start=LATEST)
     if before is not None:
@@ -110,21 +111,22 @@ def moves(workspace: str, agent: str, before: int | None, limit: int) -> list[Mo
 
 @_answering
 def pending(workspace: str) -> list[Pending]:
-    """The receipts of a workspace that wait for the ledger, the latest first, among the latest of all."""
+    """A workspace's receipts among the `LOOKED` latest that wait for the ledger. Raises StorageFault."""
     rows = OutboxRow.objects.order_by("-pk")[:LOOKED]
     return [_pending(row) for row in rows if row.workspace == workspace]
 
 
 @_answering
 def pending_one(workspace: str, receipt_id: str) -> Pending | None:
-    """A receipt of a workspace that waits for the ledger."""
+    """A workspace's receipt of that id if it waits for the ledger. Raises StorageFault."""
     found = list(OutboxRow.objects.filter(receipt_id=receipt_id))  # one, or none
     return next((_pending(row) for row in found if row.workspace == workspace), None)
 
 
 @_answering
 def counts(workspace: str) -> dict[str, int]:
-    """How many resources are held or waited for, leases, waits, known agents; no more than `COUNTED`."""
+    """How many resources in use, leases, waits and known agents; each at most `COUNTED`. Raises
+    StorageFault."""
     tenant = TenantRow.objects.filter(workspace=workspace).first()
     return {
         "resources": 0 if tenant is None else tenant.active,

@@ -1,1 +1,1 @@
-"""What the authority remembers: worlds in memory, rows in a database."""
+"""The store of the authority: worlds in memory, rows in a database."""

@@ -1,16 +1,25 @@
 """The authority's one clock: milliseconds since the Unix epoch.
 
-Embedded it is the wall clock's time at start, or the largest time on record if that is later, and from then
-on the machine's steady clock: setting the wall clock forward or back neither ends a lease early nor makes it
-immortal. On PostgreSQL no clock is installed and the database's own is read, one for all hosts.
+Embedded, it starts at the wall clock's time, or at the largest time on record if that is later. From then on
+it runs with the machine's steady clock. So setting the wall clock forward or back neither ends a lease early
+nor makes it last for ever. On PostgreSQL the database's clock is read, one for all hosts.
+
+The authority's time never goes back. When the machine's clock was ahead at an earlier start, or is set back
+while the server runs, the authority's clock stays ahead until the machine's has caught up. Leases last as
+long as always. `ClockWatch` logs it.
 """
 
+import logging
+import threading
 import time
 from collections.abc import Callable
 
+logger = logging.getLogger(__name__)
+
 Clock = Callable[[], int]
 
-AHEAD_MS = 5_000  # an authority's clock that is so much ahead of the machine's is worth a word
+AHEAD_MS = 5_000  # by how much the authority's clock must be ahead of the machine's to be reported
+LOOK_S = 15.0
 
 
 def wall_ms() -> int:
@@ -19,12 +28,12 @@ def wall_ms() -> int:
 
 
 def steady_ms() -> int:
-    """Milliseconds of a clock that nobody sets, and that goes on while the machine sleeps."""
+    """Milliseconds of a clock that cannot be set, and that goes on while the machine sleeps."""
     return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)) // 1_000_000
 
 
 class SteadyClock:
-    """`latest`: the largest time on record, in ms; time never goes back behind it."""
+    """`latest`: the largest time on record, in ms. The clock is never before it."""
 
     def __init__(self, latest: int) -> None:
         self._offset = max(wall_ms(), latest) - steady_ms()
@@ -33,14 +42,45 @@ class SteadyClock:
         return steady_ms() + self._offset
 
 
-_installed: Clock | None = None
+def in_words(ahead_ms: int) -> str:
+    """A time of more than a few seconds, in words: `58 min`, `12 s`."""
+    return f"{round(ahead_ms / 60_000)} min" if ahead_ms >= 120_000 else f"{round(ahead_ms / 1000)} s"
 
 
-def install(clock: Clock | None) -> None:
-    """Make `clock` the process's; None: ask the database."""
-    global _installed
-    _installed = clock
+class ClockWatch:
+    """Looks when it starts and every `LOOK_S`, from a thread of its own. `ahead_ms` returns by how much the
+    authority's clock is ahead of the machine's."""
 
+    def __init__(self, ahead_ms: Callable[[], int]) -> None:
+        self._ahead_ms = ahead_ms
+        self._ahead = False
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="clock-watch", daemon=True)
 
-def installed() -> Clock | None:
-    return _installed
+    def start(self) -> None:
+        """Look now, then every `LOOK_S`."""
+        self.look()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End at once."""
+        self._stopping.set()
+
+    def look(self) -> None:
+        """Log when the clock is ahead for the first time, and when it no longer is."""
+        ahead_ms = self._ahead_ms()
+        if ahead_ms >= AHEAD_MS and not self._ahead:
+            logger.warning(
+                "the authority's clock is %s ahead of the machine's. Leases last as long as always, but the"
+                " times in answers and receipts are ahead until the machine's clock has caught up. Either the"
+                " machine's clock was set back, or it was ahead when the server ran before",
+                in_words(ahead_ms),
+                extra={"clockAheadMs": ahead_ms},
+            )
+        elif ahead_ms < AHEAD_MS and self._ahead:
+            logger.warning("the authority's clock is no longer ahead of the machine's")
+        self._ahead = ahead_ms >= AHEAD_MS
+
+    def _run(self) -> None:
+        while not self._stopping.wait(LOOK_S):
+            self.look()

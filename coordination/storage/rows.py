@@ -1,4 +1,4 @@
-"""Rows ↔ core values: what was loaded as values, and what changed as rows to write."""
+"""Turns rows that were loaded into values of the core, and changed values into rows to write."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,12 @@ from coordination.core.model import Lease, Mode, Refusal, Wait
 from .engines.base import Key, Members, Row
 
 Changes = dict[str, list[Row]]
-Parts = tuple[list[Lease], list[Wait], list[Refusal]]
+MemberValues = tuple[list[Lease], list[Wait], list[Refusal]]
 
 
-def grouped(members: Members) -> dict[Key, Parts]:
-    parts: dict[Key, Parts] = {}
+def grouped(members: Members) -> dict[Key, MemberValues]:
+    """The leases, waits and refusals of each resource, as values of the core."""
+    parts: dict[Key, MemberValues] = {}
     for workspace, name, lease_id, agent, mode, token, acquired_at, expires_at in members.leases:
         lease = Lease(lease_id, agent, Mode(mode), token, acquired_at, expires_at)
         parts.setdefault((workspace, name), ([], [], []))[0].append(lease)
@@ -26,10 +27,12 @@ def grouped(members: Members) -> dict[Key, Parts]:
 
 
 def add(changes: Changes, name: str, row: Row) -> None:
+    """Add a row to the write of this name."""
     changes.setdefault(name, []).append(row)
 
 
 def change_leases(changes: Changes, key: Key, before: tuple[Lease, ...], after: tuple[Lease, ...]) -> None:
+    """Add the writes that turn the leases `before` into those `after`; one that is the same object stays."""
     old = {lease.lease_id: lease for lease in before}
     for lease in after:
         known = old.pop(lease.lease_id, None)
@@ -43,12 +46,12 @@ def change_leases(changes: Changes, key: Key, before: tuple[Lease, ...], after: 
 
 
 def change_queue(changes: Changes, key: Key, before: tuple[Wait, ...], after: tuple[Wait, ...]) -> None:
-    """A queue loses waits anywhere and gains them at its end, so what stands in the same order stays; an
-    agent that left and came back has a new row, since the order of rows is the order of the queue."""
+    """A queue loses waits anywhere and gains them at its end, so rows in the same order stay. An agent that
+    left and came back gets a new row, because the order of rows is the order of the queue."""
     kept = 0
     rest = iter(before)
     for wait in after:
-        match = next((old for old in _passing(changes, key, rest, wait)), None)
+        match = next((old for old in _continued(changes, key, rest, wait)), None)
         if match is None:
             break
         kept += 1
@@ -61,8 +64,8 @@ def change_queue(changes: Changes, key: Key, before: tuple[Wait, ...], after: tu
         add(changes, "wait_insert", (*key, *row))
 
 
-def _passing(changes: Changes, key: Key, rest: Iterator[Wait], wait: Wait) -> Iterator[Wait]:
-    """The old wait that `wait` continues, if one is left; those passed on the way to it are deleted."""
+def _continued(changes: Changes, key: Key, rest: Iterator[Wait], wait: Wait) -> Iterator[Wait]:
+    """The old wait that `wait` continues, if there is one; the old waits before it are deleted."""
     for old in rest:
         if (old.agent, old.mode, old.since) == (wait.agent, wait.mode, wait.since):
             yield old
@@ -73,7 +76,8 @@ def _passing(changes: Changes, key: Key, rest: Iterator[Wait], wait: Wait) -> It
 def change_refusals(
     changes: Changes, key: Key, before: tuple[Refusal, ...], after: tuple[Refusal, ...]
 ) -> None:
-    """By identity: one refused again in the same millisecond is equal to what it was, and now the last."""
+    """Refusals are compared by identity: a second refusal in the same millisecond is equal to the first,
+    but it comes last."""
     old, new = set(map(id, before)), set(map(id, after))
     for refusal in before:
         if id(refusal) not in new:
@@ -85,6 +89,7 @@ def change_refusals(
 
 
 def change_trust(changes: Changes, workspace: str, events: list[Event]) -> None:
+    """Add the trust moves of these events; scores are stored in tenths."""
     for event in events:
         if event.trust is not None and event.lease is not None:
             delta, score = int(event.trust.delta * 10), int(event.trust.score * 10)

@@ -1,7 +1,7 @@
-"""One transaction's view of its workspaces: what is loaded, settled, decided on and written.
+"""One transaction: it loads worlds, settles them, and writes what the decisions changed.
 
-It loads one `World` a workspace, lets the core change it, and writes down the difference between what was
-loaded and what is. The number of statements depends on the batch, not on its commands.
+It loads one `World` for each workspace, the core changes it, and the difference between what was loaded and
+what the world became is written. The number of statements does not depend on the number of commands.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _TENTHS = Decimal("0.1")
 
 @dataclass(slots=True)
 class Needs:
-    """What the commands of one workspace name: resources, agents, and who asks for which resource.
+    """What the commands of one workspace name: resources, agents, and which agents ask for which resource.
 
-    `until`: nothing is decided there; these resources have run out, and are settled up to this instant.
+    `until` is set when there is no command: the resources have expired and are settled up to this instant.
     """
 
     resources: set[str] = field(default_factory=set)
@@ -39,11 +39,11 @@ class Needs:
 class Memory:
     """Worlds kept from one transaction to the next.
 
-    `alone`: nobody else writes this database. Where others do, a world is what is stored as long as the stamp
-    of its workspace, in `stamps`, is. `complete`: workspaces of which all that is waited for is here, so that
-    a walk needs no database. `due_from`: before this instant, time changes nothing that is stored. `sizes`:
-    of each world, as last counted, so that keeping count costs what was touched and not what is kept.
-    `token_floor`: every fencing token that is given is above it, whatever is stored of a resource.
+    `alone`: no other process writes this database. Where others do, a world equals what is stored as long as
+    the stamp of its workspace is the one in `stamps`. `complete`: workspaces whose waits are all in memory,
+    so that a search for cycles needs no database. `due_from`: before this instant nothing that is stored
+    expires. `sizes`: the size of each world when it was last counted, so that only worlds that were used are
+    counted again. `token_floor`: every new fencing token is above it, whatever is stored of a resource.
     """
 
     keeps: bool = False
@@ -57,8 +57,8 @@ class Memory:
     token_floor: int = 0
 
     def compare(self, workspaces: Iterable[str], stamps: Mapping[str, int]) -> None:
-        """Forget those of these workspaces that others have changed. One without a stamp may never have been
-        changed, or be no more: of that, nothing is taken for known."""
+        """Drop those of these workspaces that other processes have changed. A workspace without a stamp is
+        dropped too: it was never changed, or it was forgotten."""
         for workspace in workspaces:
             stamp = stamps.get(workspace)
             if stamp is None or self.stamps.get(workspace) != stamp:
@@ -67,14 +67,14 @@ class Memory:
                 self.stamps[workspace] = stamp
 
     def drop(self, workspace: str) -> None:
-        """Forget one workspace."""
+        """Drop one workspace."""
         self.stamps.pop(workspace, None)
         if self.worlds.pop(workspace, None) is not None:
             self.size -= self.sizes.pop(workspace, 0)
         self.complete.discard(workspace)
 
     def count(self, worlds: Mapping[str, World]) -> None:
-        """Bring the count up to date with what these worlds have become."""
+        """Count these worlds anew."""
         for workspace, world in worlds.items():
             size = 1 + len(world.resources) + len(world.agents)
             self.size += size - self.sizes.get(workspace, 0)
@@ -82,7 +82,7 @@ class Memory:
 
 
 class Transaction:
-    """One batch's view of its workspaces. `now` is read once, after the locks are held."""
+    """The workspaces of one batch. `now` is read once, after the locks are held."""
 
     def __init__(
         self, engine: Engine, rules: Rules, now: int, outages: tuple[Outage, ...], memory: Memory
@@ -93,19 +93,19 @@ class Transaction:
         self._outages = outages
         self._memory = memory
         self.worlds: dict[str, World] = {}
-        self._active: dict[str, int] = {}  # as it is stored
+        self._active: dict[str, int] = {}  # the stored count of each workspace
         self._due: list[Key] = []
         self._outbox: list[Row] = []
         self._drained: list[Row] = []
         self._stamp = new_stamp()
-        self.stamps: dict[str, int] = {}  # of the workspaces that are written
+        self.stamps: dict[str, int] = {}  # the new stamps of workspaces that are written
         self.next_due: int | None = None  # the earliest instant written at which time changes something
 
     # --- reading ---------------------------------------------------------------------------------
 
     def load(self, needs: Mapping[str, Needs]) -> None:
-        """Load what is not in memory of the worlds that these commands need, and settle them."""
-        strangers = [workspace for workspace in needs if workspace not in self._memory.worlds]
+        """Load what these commands need and the memory does not have, and settle the worlds."""
+        missing = [workspace for workspace in needs if workspace not in self._memory.worlds]
         for workspace, need in needs.items():
             world = self._memory.worlds.setdefault(
                 workspace, World(self.rules, token_floor=self._memory.token_floor)
@@ -114,14 +114,14 @@ class Transaction:
             world.outages = self._outages
             world.active_limit = need.active_limit
             self.worlds[workspace] = world
-        self._load(needs, strangers)
+        self._load(needs, missing)
         self._load_reachable(needs)
         self._settle(needs)
 
-    def _load(self, needs: Mapping[str, Needs], strangers: list[str]) -> None:
+    def _load(self, needs: Mapping[str, Needs], missing: list[str]) -> None:
         resources = _missing(needs, self.worlds, lambda need, world: need.resources - world.resources.keys())
         agents = _missing(needs, self.worlds, lambda need, world: need.agents - world.agents.keys())
-        # What was said to have run out, and is remembered, is as it was then.
+        # A resource in memory is not loaded again, so it is taken as due here.
         self._due = [
             (workspace, name)
             for workspace, need in needs.items()
@@ -130,12 +130,12 @@ class Transaction:
         ]
         timely = self.now >= self._memory.due_from
         due_in = [workspace for workspace, need in needs.items() if timely and need.until is None]
-        if resources or agents or strangers or due_in:
-            tenants = [*strangers, UNKNOWN] if strangers else []
+        if resources or agents or missing or due_in:
+            tenants = [*missing, UNKNOWN] if missing else []
             loaded = self._engine.load(Wanted(resources, agents, tenants, due_in), self.now)
             known = {workspace: (active, floor) for workspace, active, floor in loaded.tenants}
             unknown = known.get(UNKNOWN, (0, 0))
-            for workspace in strangers:
+            for workspace in missing:
                 active, floor = known.get(workspace, (0, unknown[1]))
                 self.worlds[workspace].active = active
                 self.worlds[workspace].token_floor = max(floor, self._memory.token_floor)
@@ -149,7 +149,7 @@ class Transaction:
         self._active = {workspace: world.active for workspace, world in self.worlds.items()}
 
     def _until(self, need: Needs) -> int:
-        """The alarm's clock may be fast: only this transaction's decides what has run out."""
+        """The clock by which resources were found due may be fast: only this transaction's decides."""
         return self.now if need.until is None else min(need.until, self.now)
 
     def _take_agents(self, rows: Iterable[Row]) -> None:
@@ -168,8 +168,8 @@ class Transaction:
             self.worlds[workspace].load(resource)
 
     def _load_reachable(self, needs: Mapping[str, Needs]) -> None:
-        """Load what a deadlock check may walk through: every chain of waits that leaves an agent of a
-        contested resource. Resources that nobody contests cost nothing."""
+        """Load what a search for cycles may reach: every chain of waits that leaves an agent of a contested
+        resource. Nothing is loaded for resources that one agent alone asks for."""
         complete = self._memory.complete
         agents = [
             (workspace, agent)
@@ -190,7 +190,7 @@ class Transaction:
             self._take_resources(self._engine.load(Wanted(keys), self.now).resources)
 
     def _settle(self, needs: Mapping[str, Needs]) -> None:
-        """All that is due was loaded: what has run out is gone from all worlds before a decision."""
+        """End what has expired in all worlds, before any decision. All that is due was loaded."""
         due: dict[str, list[str]] = {}
         for workspace, name in self._due:
             due.setdefault(workspace, []).append(name)
@@ -206,15 +206,17 @@ class Transaction:
         for workspace, names in due.items():
             settle(self.worlds[workspace], self._until(needs[workspace]), names)
 
-    # --- looking ---------------------------------------------------------------------------------
+    # --- reading without deciding ----------------------------------------------------------------
 
     def look(self, workspace: str, names: Iterable[str], dids: Iterable[str] = ()) -> World:
-        """The settled world of these resources and agents, and of all that time has changed there."""
+        """The settled world with these resources and agents, and with all that has expired in the
+        workspace."""
         self.load({workspace: Needs(set(names), set(dids))})
         return self.worlds[workspace]
 
     def look_with_refusals(self, workspace: str, names: Iterable[str] = ()) -> World:
-        """As `look`, with all deadlock refusals remembered there and all that their cycles pass through."""
+        """As `look`, with all remembered deadlock refusals of the workspace, and all that their cycles
+        reach."""
         refused: dict[str, set[str]] = {}
         for resource, agent in self._engine.refused(workspace):
             refused.setdefault(resource, set()).add(agent)
@@ -222,14 +224,14 @@ class Transaction:
         return self.worlds[workspace]
 
     def known(self, workspace: str, dids: list[str]) -> list[Agent]:
-        """Those of these agents that are known, as the settled world has them."""
+        """Those of these agents that are known, from the settled world."""
         world = self.worlds[workspace]
         missing = [(workspace, did) for did in dids if did not in world.agents]
         self._take_agents(self._engine.agents(missing) if missing else ())
         return [world.agents[did] for did in dids if did in world.agents]
 
     def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
-        """See `Engine`; some may turn out to be idle once settled."""
+        """See `Engine`; after settling, some may not be active any more."""
         return self._engine.active_names(workspace, after, limit)
 
     def names_of(self, workspace: str, agent: str) -> list[str]:
@@ -242,14 +244,14 @@ class Transaction:
         self._outbox.append((workspace, receipt_id, kid, claims))
 
     def drained(self, receipt_ids: Iterable[str]) -> None:
-        """Take what the ledger has by now out of the outbox."""
+        """Take these receipts out of the outbox: the ledger has them."""
         self._drained += [(receipt_id,) for receipt_id in receipt_ids]
 
     def changes(self) -> Changes:
-        """The named writes that turn what was loaded into what the worlds are now."""
+        """The named writes that store the difference between what was loaded and what the worlds are now."""
         changes: Changes = {"outbox_insert": self._outbox, "outbox_delete": self._drained}
         for workspace, name in self._due:
-            # A due time from other settings would wake the alarm for nothing, again and again.
+            # A due time that was computed with other settings would be found due again and again.
             world = self.worlds[workspace]
             world.changed.setdefault(name, world.resources[name])
         for workspace, world in self.worlds.items():
@@ -293,7 +295,7 @@ def _missing(
 
 
 def _contestants(world: World, need: Needs) -> Iterator[str]:
-    """The agents of every resource that somebody asks for while another holds it, waits or asks too."""
+    """The agents of every resource that one agent asks for while another holds it, waits or asks too."""
     for name, asking in need.asking.items():
         resource = world.resources.get(name)
         members = set(asking)

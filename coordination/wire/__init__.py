@@ -1,1 +1,1 @@
-"""Values that clients see: ids, cursors, and the JSON forms of what the core decides."""
+"""What clients see: ids, cursors, and the JSON forms of the core's values."""

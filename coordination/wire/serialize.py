@@ -26,13 +26,19 @@ from coordination.core.messages import (
     Withdrawn,
 )
 from coordination.core.model import Lease, Resource, Rules, Wait
-from coordination.core.picture import DeadlockPair
+from coordination.core.waitgraph import DeadlockPair
 
 Json = dict[str, Any]
 
-ENDED_EARLY = "coordination.give_back"
-"""The claim `event` of the receipt for a lease that was revoked or returned undelivered. Receipts are kept
-for good, so the name stays."""
+EXPIRED = "coordination.expire"
+"""The claim `event` of the receipt for a lease that expired."""
+REVOKED = "coordination.revoke"
+"""The claim `event` of the receipt for a lease that was revoked."""
+RETURNED_UNDELIVERED = "coordination.return_undelivered"
+"""The same for a lease that ended because no caller received its grant."""
+ENDED_EARLY = {REVOKED: "revoked", RETURNED_UNDELIVERED: "returned", "coordination.give_back": "ended"}
+"""What pages call these ends. Their claim `outcome` is `released`. Early receipts, which are kept for good,
+have one event for both."""
 
 
 @lru_cache(maxsize=4096)
@@ -101,7 +107,7 @@ def _granted(outcome: Granted, rules: Rules) -> Json:
 
 
 def _held(resource: str, outcome: Held) -> Json:
-    said: Json = {
+    fields: Json = {
         "ok": False,
         "reason": outcome.reason.value,
         "resource": resource,
@@ -110,13 +116,13 @@ def _held(resource: str, outcome: Held) -> Json:
         "offered": outcome.offered,
     }
     if outcome.expires_at is not None:
-        said["expiresAt"] = instant(outcome.expires_at)
-    said["queued"] = outcome.position is not None
+        fields["expiresAt"] = instant(outcome.expires_at)
+    fields["queued"] = outcome.position is not None
     if outcome.position is not None and outcome.kept_until is not None:
-        said["position"] = outcome.position
-        said["keptUntil"] = instant(outcome.kept_until)
-    said["stampede"] = {"admitted": outcome.admitted, "waitMs": outcome.wait_ms}
-    return said
+        fields["position"] = outcome.position
+        fields["keptUntil"] = instant(outcome.kept_until)
+    fields["stampede"] = {"admitted": outcome.admitted, "waitMs": outcome.wait_ms}
+    return fields
 
 
 def cycle(steps: Iterable[Step]) -> list[Json]:
@@ -139,8 +145,9 @@ def receipt_names(command: Command, outcome: Outcome) -> tuple[str, str] | None:
 
 
 def ended(happened: Event, lease: Lease) -> Json:
-    """The `result` of a receipt for a lease that ended with nobody asking: it ran out or was given back."""
-    said: Json = {
+    """The `result` of a receipt for a lease that its agent did not release: it expired, was revoked or
+    returned undelivered."""
+    fields: Json = {
         "ok": True,
         happened.kind.value: {
             "leaseId": lease.lease_id,
@@ -153,34 +160,34 @@ def ended(happened: Event, lease: Lease) -> Json:
         },
     }
     if happened.trust is not None:
-        said["trust"] = {"score": float(happened.trust.score), "delta": float(happened.trust.delta)}
+        fields["trust"] = {"score": float(happened.trust.score), "delta": float(happened.trust.delta)}
     if happened.outage:
-        said["outage"] = True
-    return said
+        fields["outage"] = True
+    return fields
 
 
 def event(happened: Event) -> Json:
-    """One event for the live board. No lease id: the board is for the whole workspace."""
-    said: Json = {
+    """One event for the live board. It has no lease id, because all of the workspace sees the board."""
+    fields: Json = {
         "event": happened.kind.value,
         "resource": happened.resource,
         "actorDid": happened.agent,
         "at": instant(happened.at),
     }
     if happened.mode is not None:
-        said["mode"] = happened.mode.value
+        fields["mode"] = happened.mode.value
     if (lease := happened.lease) is not None:
-        said |= {"mode": lease.mode.value, "fencingToken": lease.token}
-        said |= {"acquiredAt": instant(lease.acquired_at), "expiresAt": instant(lease.expires_at)}
+        fields |= {"mode": lease.mode.value, "fencingToken": lease.token}
+        fields |= {"acquiredAt": instant(lease.acquired_at), "expiresAt": instant(lease.expires_at)}
     if happened.until is not None:
-        said["until"] = instant(happened.until)
+        fields["until"] = instant(happened.until)
     if (refused := happened.deadlock) is not None:
-        said |= {"holder": refused.holder, "waitingOn": refused.waiting_on, "cycle": cycle(refused.cycle)}
+        fields |= {"holder": refused.holder, "waitingOn": refused.waiting_on, "cycle": cycle(refused.cycle)}
     if (trust := happened.trust) is not None:
-        said["trust"] = {"score": float(trust.score), "delta": float(trust.delta)}
+        fields["trust"] = {"score": float(trust.score), "delta": float(trust.delta)}
     if happened.outage:
-        said["outage"] = True
-    return said
+        fields["outage"] = True
+    return fields
 
 
 def holder(resource: Resource, lease: Lease) -> Json:
@@ -196,7 +203,7 @@ def holder(resource: Resource, lease: Lease) -> Json:
 
 def waiter(resource: Resource, wait: Wait, place: int, rules: Rules) -> Json:
     """One wait; `place` counts from 0."""
-    said: Json = {
+    fields: Json = {
         "resource": resource.name,
         "actorDid": wait.agent,
         "mode": wait.mode.value,
@@ -205,8 +212,8 @@ def waiter(resource: Resource, wait: Wait, place: int, rules: Rules) -> Json:
         "since": instant(wait.since),
     }
     if wait.offered_at is not None:
-        said["offeredUntil"] = instant(wait.ends_at(rules))
-    return said
+        fields["offeredUntil"] = instant(wait.ends_at(rules))
+    return fields
 
 
 def deadlock(pair: DeadlockPair) -> Json:

@@ -1,11 +1,7 @@
-"""Django's and allauth's settings of accounts and mail; part of `intramedial.settings`."""
-
-from typing import Any
+"""What `intramedial.settings` takes from here: how keys of the cache are made, and a rate of allauth's."""
 
 from django.utils.crypto import salted_hmac
 
-MAIL_TIMEOUT_S = 10
-REAUTHENTICATION_S = 300
 LINKS_TO_ADDRESS = "5/h/key"
 """Links for a new password that are mailed to one address; a rate as allauth writes them."""
 
@@ -13,50 +9,3 @@ LINKS_TO_ADDRESS = "5/h/key"
 def cache_key(key: str, prefix: str, version: int) -> str:
     """Under what a value of the cache is kept: a keyed hash, since allauth's keys name addresses."""
     return salted_hmac("intramedial.cache", f"{version} {key}", algorithm="sha256").hexdigest()
-
-
-def describe(mail: dict[str, Any]) -> dict[str, Any]:
-    """The settings, where mail is sent as `mail` says (`parsers.email_url`) or, if that is empty, not at all.
-
-    Where mail is sent an address must be confirmed before anyone logs in with it, and then no answer tells
-    whether an address has an account.
-    """
-    return {
-        "SENDS_MAIL": bool(mail),
-        "EMAIL_BACKEND": f"django.core.mail.backends.{'smtp' if mail else 'dummy'}.EmailBackend",
-        "EMAIL_TIMEOUT": MAIL_TIMEOUT_S,
-        **mail,
-        # Alone: whoever Django's own would let in, would come in beside the gate.
-        "AUTHENTICATION_BACKENDS": ["allauth.account.auth_backends.AuthenticationBackend"],
-        "LOGIN_URL": "account_login",
-        "LOGIN_REDIRECT_URL": "workspaces",
-        "LOGOUT_REDIRECT_URL": "home",
-        "ACCOUNT_ADAPTER": "intramedial.accounts.adapter.AccountAdapter",
-        "ACCOUNT_LOGIN_METHODS": {"email"},
-        "ACCOUNT_SIGNUP_FIELDS": ["email*", "password1*"],
-        "ACCOUNT_USER_MODEL_USERNAME_FIELD": None,
-        "ACCOUNT_EMAIL_VERIFICATION": "mandatory" if mail else "none",
-        "ACCOUNT_EMAIL_NOTIFICATIONS": True,
-        "ACCOUNT_CHANGE_EMAIL": True,
-        "ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION": True,
-        "ACCOUNT_SESSION_REMEMBER": True,
-        "ACCOUNT_REAUTHENTICATION_REQUIRED": True,
-        "ACCOUNT_REAUTHENTICATION_TIMEOUT": REAUTHENTICATION_S,
-        "ACCOUNT_REAUTHENTICATION_METHODS": ("password", "mfa"),
-        "ACCOUNT_RATE_LIMITS": {
-            # Counted in throttle.py, which can say when to try again.
-            "login": None,
-            "signup": None,
-            # Codes of the second step, which are short.
-            "login_failed": "20/h/key",
-            "reauthenticate": "20/h/user",
-            "change_password": "20/h/user",
-            "reset_password": f"20/h/ip,{LINKS_TO_ADDRESS}",
-            "reset_password_from_key": "20/h/ip",
-        },
-        "MFA_ADAPTER": "intramedial.accounts.adapter.SecondStepAdapter",
-        "MFA_ALLOW_UNVERIFIED_EMAIL": True,
-        "MFA_RECOVERY_CODES_SHOW_ONCE": True,
-        "MFA_TOTP_ISSUER": "Intramedial",
-        "MFA_TOTP_TOLERANCE": 1,
-    }

@@ -18,7 +18,7 @@ from django.utils.decorators import sync_only_middleware
 from django.utils.translation import gettext
 
 from intramedial.accounts import beta
-from intramedial.http.extensions import KNOWN
+from intramedial.http.serving import KNOWN
 
 SEEN = "seen"
 """The key under which a session keeps when its last use was recorded, in seconds since 1970."""

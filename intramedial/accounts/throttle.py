@@ -29,7 +29,7 @@ from django.utils.translation import ngettext
 from intramedial.accounts.configuration import LINKS_TO_ADDRESS
 from intramedial.accounts.models import Try
 from intramedial.audit.record import address_of
-from intramedial.databases.turns import take_turns
+from intramedial.databases import take_turns
 from intramedial.http.addresses import address_hash
 
 HOUR = timedelta(hours=1)

@@ -1,17 +1,18 @@
 """The last room on the disk is for leases.
 
-Embedded, all databases are files of one directory, and whatever grows there takes room from the authority,
-which can end no lease on a full disk. So a part of the disk is a reserve (`INTRAMEDIAL_DISK_RESERVE_MB`, a
-quarter of a small disk). When less than that is free, what can wait or be refused is:
+Embedded, all databases are files of one directory. Everything that grows there takes room from the authority,
+which cannot end a lease on a full disk. So a part of the disk is a reserve (`INTRAMEDIAL_DISK_RESERVE_MB`, at
+most a part of a small disk). When less than the reserve is free, everything that can wait or be refused
+stops:
 
-- the ledger takes no entries; they wait in the authority's outbox, which has a limit of its own;
-- no trial, no scenario, no request for access begins.
+- the ledger takes no entries, which wait in the authority's outbox; the outbox has its own limit;
+- no trial, no scenario and no request for access begins.
 
-Leases go on. Should others fill the disk all the same, a file that was set aside for it (`leases.reserve`) is
-deleted, and its room lets leases be granted, released and reclaimed until an operator makes more.
+Leases go on. If other programs fill the disk all the same, a file that was set aside (`leases.reserve`) is
+deleted, and leases can be granted, released and reclaimed in its room until an operator makes more.
 
-With PostgreSQL there is nothing to look at from here: give its disk an alarm, or the ledger a server of its
-own (`LEDGER_DATABASE_URL`). The outbox has its limit there too.
+With PostgreSQL this module has nothing to check: set up an alarm for its disk, or give the ledger its own
+server (`LEDGER_DATABASE_URL`). The outbox has its limit there too.
 """
 
 import contextlib
@@ -33,9 +34,9 @@ logger = logging.getLogger(__name__)
 MB = 1 << 20
 LOOK_EVERY_S = 1.0
 SHARE = 4
-"""The reserve is no more than this part of the disk."""
+"""The reserve is at most one part in so many of the disk."""
 SET_ASIDE = 8 * MB
-"""Bytes of the file; half of a reserve that is small. The write-ahead log of leases takes 4 MB of it."""
+"""Bytes of the file, or half of a small reserve. The write-ahead log of leases takes 4 MB of it."""
 
 
 class Disk:
@@ -56,16 +57,17 @@ class Disk:
         self._next = float("-inf")
         self._low = False
         self.reserve = reserve
-        """As large as it is on this disk, once it was looked at."""
+        """The reserve on this disk, known after the first look."""
 
     def low(self) -> bool:
-        """Whether less than the reserve is free; looked at once a second at most."""
+        """Whether less than the reserve is free. It looks at most once a second."""
         if self._clock() >= self._next:
             self.look()
         return self._low
 
     def look(self) -> None:
-        """Look now; set the file aside, or give its room back. A disk that cannot be asked is as before."""
+        """Look now, and set the file aside or delete it. If the system does not answer, everything stays as
+        it was."""
         with self._lock:
             self._next = self._clock() + LOOK_EVERY_S
             try:
@@ -78,14 +80,14 @@ class Disk:
             size = min(SET_ASIDE, self.reserve // 2)
             low = free < self.reserve
             if low != self._low:
-                self._tell(low, free)
+                self._log(low, free)
             self._low = low
             if free < size:
-                self._give_back()
+                self._free_room()
             elif free >= self.reserve + 2 * size and size and not self._aside.exists():
                 self._set_aside(size)
 
-    def _tell(self, low: bool, free: int) -> None:
+    def _log(self, low: bool, free: int) -> None:
         if low:
             logger.error(
                 "the disk of %s is nearly full: %s MB are free, %s MB are kept for leases. The ledger takes"
@@ -109,7 +111,7 @@ class Disk:
                 draft.unlink()
             logger.warning("no room could be set aside for leases: %s", error)
 
-    def _give_back(self) -> None:
+    def _free_room(self) -> None:
         with contextlib.suppress(FileNotFoundError):
             self._aside.unlink()
             logger.error("the disk of %s is full: the room set aside for leases is in use", self._directory)
@@ -117,26 +119,31 @@ class Disk:
 
 @cache
 def disk() -> Disk | None:
-    """The disk of this service's SQLite files; None where there are none, and where no reserve is wanted."""
+    """The disk of this service's SQLite files. None if there are none, or if no reserve is wanted."""
     if not settings.DISK_RESERVE_MB or not any(map(databases.is_file, databases.NAME_OF_ALIAS)):
         return None
     return Disk(settings.DATA_DIR, settings.DISK_RESERVE_MB * MB)
 
 
+def forget() -> None:
+    """Forget the disk, so that the settings are read again."""
+    disk.cache_clear()
+
+
 def low() -> bool:
-    """Whether only leases may be written now."""
+    """Whether only leases may be written now, since less than the reserve is free."""
     found = disk()
     return found is not None and found.low()
 
 
 def look() -> None:
-    """A write failed: see whether the disk is full, and give back what was set aside."""
+    """Look now, because a write has failed: if the disk is full, delete the file that was set aside."""
     if (found := disk()) is not None:
         found.look()
 
 
 def reserve() -> int | None:
-    """How many bytes are kept for leases, as far as that can be known here."""
+    """How many bytes are kept for leases. None if there is no reserve."""
     found = disk()
     if found is None:
         return None
@@ -145,7 +152,8 @@ def reserve() -> int | None:
 
 
 def require_room(what: str) -> None:
-    """Problem `authority_unavailable` (503) when `what`, as in "no new trials", has to wait for room."""
+    """Raise Problem `authority_unavailable` (503) if less than the reserve is free. `what` is the words for
+    what has to wait, as in "no new trials"."""
     if low():
         raise Problem(
             "authority_unavailable",
@@ -155,14 +163,14 @@ def require_room(what: str) -> None:
 
 
 class Watch:
-    """Looks every second, whether or not anybody asks; from a thread of its own."""
+    """Looks every second, in a thread of its own."""
 
     def __init__(self) -> None:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._work, name="disk", daemon=True)
 
     def start(self) -> None:
-        """Begin, where there is something to look at."""
+        """Begin, if there is a disk to look at."""
         if disk() is not None:
             self._thread.start()
 

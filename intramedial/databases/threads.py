@@ -1,7 +1,7 @@
 """Threads that run blocking database work for the event loop.
 
 Django's connections belong to threads. These few threads keep theirs from one job to the next, which the
-thread of a request could not; a connection that fails is closed, and the next job opens a new one.
+thread of a request cannot do. A connection that fails is closed, and the next job opens a new one.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from django.db import Error, InterfaceError, OperationalError, connections
 
@@ -21,12 +22,15 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
+_all: "WeakSet[DatabaseThreads]" = WeakSet()
+
 ANSWER_WITHIN_S = 5.0
 CLOSE_WITHIN_S = 3.0
 
 
 class DatabaseThreads:
-    """``count`` threads, started at the first job; daemons, so that a hanging database holds up no exit."""
+    """``count`` threads, which the first job starts. They are daemons: a database that hangs does not delay
+    an exit."""
 
     def __init__(self, name: str, count: int):
         self._name = name
@@ -34,9 +38,11 @@ class DatabaseThreads:
         self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
+        _all.add(self)
 
     async def run(self, job: Callable[[], Result], *, repeatable: bool = False) -> Result:
-        """The job's result. Database trouble is ``authority_unavailable``; other exceptions pass through.
+        """The job's result. An error of the database becomes ``authority_unavailable``; other exceptions pass
+        through.
 
         A ``repeatable`` job is tried again over a new connection, in case the old one had died unnoticed.
         """
@@ -54,7 +60,7 @@ class DatabaseThreads:
             ) from error
 
     def submit(self, job: Callable[[], Result]) -> Future[Result]:
-        """Queue a job."""
+        """Queue a job, and return its future result."""
         future: Future[Result] = Future()
         self._start()
         self._jobs.put((future, job))
@@ -63,7 +69,7 @@ class DatabaseThreads:
     def close(self) -> None:
         """Finish what is queued, close the connections, end the threads. A later job starts them again.
 
-        A database that hangs is waited for ``CLOSE_WITHIN_S`` seconds, no longer.
+        It waits at most ``CLOSE_WITHIN_S`` seconds for a database that hangs.
         """
         with self._lock:
             threads, self._threads = self._threads, []
@@ -93,8 +99,14 @@ class DatabaseThreads:
                 future.set_exception(error)
             except BaseException as error:
                 future.set_exception(error)
-            del item, future, job  # else the last job's objects live until the next one
+            del item, future, job  # otherwise the objects of a job live until the next job
         close_connections()
+
+
+def close_all() -> None:
+    """Close all `DatabaseThreads` of this process. A later job starts its threads again."""
+    for threads in list(_all):
+        threads.close()
 
 
 def _repeating(job: Callable[[], Result]) -> Callable[[], Result]:
@@ -109,7 +121,7 @@ def _repeating(job: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def close_connections() -> None:
-    """Close this thread's database connections, whatever state they are in."""
+    """Close this thread's database connections, whatever their state is."""
     for connection in connections.all(initialized_only=True):
         with contextlib.suppress(Error):
             connection.close()

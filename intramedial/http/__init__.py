@@ -1,1 +1,1 @@
-"""Requests and answers of the JSON API, independent of who asks."""
+"""HTTP: requests and answers of the JSON API, logs, limits; nothing of accounts, workspaces or leases."""

@@ -1,4 +1,4 @@
-"""Whose address a request comes from, for limits; kept only as a keyed hash."""
+"""The address that a request comes from, for limits. It is stored only as a keyed hash."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ from django.utils.crypto import salted_hmac
 
 from intramedial.settings_parsers import Network
 
-# Of IPv6, one customer usually has a whole /64, and can often have a whole /48 for the asking.
+# One customer usually has a whole IPv6 /64, and often gets a whole /48 on request.
 IPV6_PREFIX = 64
 IPV6_SITE = 48
 
 
 def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
-    """The address of the client, empty if there is none (a Unix socket).
+    """The address of the client, or "" if there is none (a Unix socket).
 
-    `peer` is the connection's other end, `forwarded_for` the request's `X-Forwarded-For`. Of that, each entry
-    is believed only when the one to its right is a trusted proxy's, the connection itself the last of them.
+    `peer` is the other end of the connection, `forwarded_for` the request's `X-Forwarded-For`. An entry of it
+    counts only if the next hop to its right is a trusted proxy; the last hop is `peer`.
     """
     address = _parse(peer)
     for entry in reversed(forwarded_for.split(",")):
@@ -30,8 +30,9 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
 
 
 def counted_as(peer: str, trusted: Sequence[Network]) -> str | None:
-    """What the connections of `peer` are counted as: its address, of IPv6 its /64. None for a trusted proxy,
-    which has connections for many, and for what is no address (a Unix socket)."""
+    """The key under which connections of `peer` are counted: its IPv4 address or its IPv6 /64. None for a
+    trusted proxy, which has connections of many clients, and for a peer without an address (a Unix
+    socket)."""
     parsed = _parse(peer)
     if parsed is None or any(parsed in network for network in trusted):
         return None
@@ -39,13 +40,13 @@ def counted_as(peer: str, trusted: Sequence[Network]) -> str | None:
 
 
 def address_hash(address: str) -> str:
-    """A keyed hash of an address (of IPv6: of its /64): says whether two are the same, and nothing else."""
+    """A keyed hash of an IPv4 address or an IPv6 /64. It shows whether two are the same, and nothing else."""
     parsed = _parse(address)
     return _hash(address if parsed is None else _network(parsed, IPV6_PREFIX))
 
 
 def site_hash(address: str) -> str:
-    """The same of the IPv6 /48 of an address; empty for one that has none."""
+    """A keyed hash of an address's IPv6 /48. "" for an IPv4 address."""
     parsed = _parse(address)
     return _hash(_network(parsed, IPV6_SITE)) if isinstance(parsed, ipaddress.IPv6Address) else ""
 

@@ -1,7 +1,8 @@
-"""The API's description (OpenAPI 3.1), from the same registrations that are served.
+"""The API's description (OpenAPI 3.1), made from the registrations that are served.
 
-Ninja writes paths, parameters, bodies and the shapes of answers. What it has no words for is added here, by
-rule and not by hand for each operation: security, the media type of problems, the header fields of answers.
+Ninja describes paths, parameters, bodies and the shapes of answers. This module adds what ninja cannot
+describe, by rules and not by hand for each operation: security, the media type of problems, the header fields
+of answers.
 """
 
 from typing import Any
@@ -95,10 +96,11 @@ def _describe(described: Json, schemes: tuple[str, ...]) -> None:
         described["parameters"].append(WORKSPACE)
     for parameter in described["parameters"]:
         _plain(parameter["schema"])
-        # A list of examples belongs to the schema, where it stands as well; a parameter has a map of them.
+        # A list of examples belongs to the schema, which has it too. In a parameter it would have to be a
+        # map.
         parameter.pop("examples", None)
     described["responses"] = {str(status): response for status, response in described["responses"].items()}
-    if described.pop("x-lines", False):  # the schema is that of one line
+    if described.pop("x-lines", False):  # the schema describes one line
         content = described["responses"]["200"]["content"]
         content[LINES] = content.pop("application/json")
     for status, response in ((int(status), response) for status, response in described["responses"].items()):
@@ -126,7 +128,8 @@ def _reasons(status: int) -> str:
 
 
 def _plain(schema: Json) -> None:
-    """Drop a title that is only the member's name again, and the null that stands for a member left out."""
+    """Drop a title that only repeats the member's name, and the default null of a member that may be left
+    out."""
     schema.pop("title", None)
     if schema.get("default", ...) is None:
         del schema["default"]

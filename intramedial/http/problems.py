@@ -1,6 +1,7 @@
-"""Problem details (RFC 9457): the closed table of reasons for which a call can fail.
+"""Problem details (RFC 9457): the closed list of reasons for which a call can fail.
 
-A refusal of a lease (``lease_held``, ``deadlock`` …) is an answer, not a problem, and is not in this table.
+A refused lease (``lease_held``, ``deadlock`` …) is an answer and not a problem. Its reasons are not in this
+list.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,16 +29,16 @@ REASONS: Mapping[str, tuple[int, str]] = MappingProxyType(
     }
 )
 
-# RFC 9110, 11.6.1: a 401 names how to authenticate. The scheme for signed requests has no challenge of its
-# own; its problem text says what to sign.
+# RFC 9110, 11.6.1: a 401 names how to authenticate. Signed requests have no challenge of their own; the
+# detail of their problem says what to sign.
 CHALLENGE = 'Bearer realm="intramedial"'
 
 
 def challenge(error: str, description: str) -> dict[str, str]:
-    """The headers of a 401 for a key that was sent and is wrong (RFC 6750, 3): why it was not taken.
+    """The headers of a 401 for a key that is wrong (RFC 6750, 3), with the error.
 
-    `description` is printable ASCII without quotation marks and backslashes. For a request without a key the
-    challenge has no error (3.1).
+    `description` is printable ASCII without quotation marks and backslashes. The challenge of a request
+    without a key has no error (3.1).
     """
     return {"www-authenticate": f'{CHALLENGE}, error="{error}", error_description="{description}"'}
 
@@ -45,9 +46,10 @@ def challenge(error: str, description: str) -> dict[str, str]:
 class Problem(Exception):
     """A call that fails for a documented reason.
 
-    ``reason`` is a key of :data:`REASONS`; another one raises ``KeyError``, since it is a bug. ``detail`` is
-    a sentence for people, without secrets. ``errors`` are ``{"pointer": JSON pointer, "detail"}``.
+    ``reason`` is a key of :data:`REASONS`; any other one raises ``KeyError``, since it is a bug. ``detail``
+    is a sentence for people, without secrets. ``errors`` are ``{"pointer": JSON pointer, "detail"}``.
     ``headers`` are further response headers, by lower-case name; a 401 always has ``www-authenticate``.
+    ``shapes.ProblemShape`` describes the answer.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class Problem(Exception):
 
 
 def problem_body(problem: Problem, request_id: str) -> dict[str, Any]:
-    """The members of the ``application/problem+json`` answer; ``ok`` and ``reason`` serve programs."""
+    """The members of the ``application/problem+json`` answer. ``ok`` and ``reason`` are for programs."""
     body: dict[str, Any] = {
         "type": f"{settings.BASE_URL}/errores/{problem.reason}",
         "title": problem.title,

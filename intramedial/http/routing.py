@@ -1,15 +1,17 @@
-"""Ninja's registered operations as a table to dispatch by: path -> method -> Route.
+"""Ninja's registered operations as a table: path -> method -> Route.
 
-The API has no variable in any path, so finding an operation is two look-ups. The shapes that validate are
-those of the registered signature, which are the ones in the OpenAPI description.
+No path of the API has a variable, so finding an operation takes two look-ups. Requests are validated by the
+shapes of the registered signature, which are also those of the OpenAPI description.
 
-A query parameter that the operation does not have is refused (422): a misspelt one that was ignored would
-answer another question than the one that was asked. Unknown members of a body are ignored.
+An unknown query parameter is refused (422): if a misspelt one were ignored, the answer would fit another
+question. Unknown members of a body are ignored. A refusal names the parameter or member that was probably
+meant.
 """
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
@@ -19,27 +21,38 @@ from ninja import NinjaAPI
 from ninja.operation import Operation
 from pydantic import BaseModel, ValidationError
 
-from intramedial.http.calls import Call, Credentials, Reply
-from intramedial.http.near_names import nearest
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Call, Credentials, Principal, Reply
 from intramedial.http.problems import Problem
 from intramedial.http.strict_json import MalformedJson, parse_object
 
 MAX_QUERY = 8192
+"""Bytes of a query."""
 MAX_FAULTS = 5
-"""Unknown names that one answer names."""
+"""How many unknown names one answer names."""
 MAX_COMPARED = 50
-"""Unknown members of a body that are compared with a missing one."""
+"""How many unknown members of a body are compared with a missing one."""
 LONGEST_SHOWN = 60
-"""Characters of a given name that a sentence repeats."""
+"""How many characters of a given name a sentence repeats."""
+
+LEAST_PART = 3
+"""A name of fewer characters is not searched for inside another one."""
+LEAST_RATIO = 0.7
+"""How alike two names must be to be near: `difflib`'s ratio, 0 to 1."""
+LONGEST_COMPARED = 40
+"""Names with more characters than this have no near name, so that the work is bounded."""
+SAME = {
+    **dict.fromkeys(("agent", "agentdid", "agentid", "holder"), "actordid"),
+    "lock": "resource",
+}
+"""Words that other services use, each with the name that it has here. Both are folded."""
 
 _SLASHES = re.compile("/{2,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One operation as registered: its function, the shapes of what it is asked, whom it lets in (None:
-    everybody)."""
+    """One operation as registered: its function, the shapes of its body and query, and the credentials that
+    it takes (None: it takes none)."""
 
     operation: Operation
     view: Callable[..., Awaitable[Reply]]
@@ -61,9 +74,9 @@ class Route:
 
 
 def validated(shape: type[BaseModel], given: dict[str, Any], caller: Principal | None) -> Any:
-    """`given` as an instance of `shape`, read by the semantic classes of the caller's workspace.
+    """`given` as an instance of `shape`, read with the semantic classes of the caller's workspace.
 
-    Raises Problem (422), which names a member that was probably meant for one that is missing.
+    Raises Problem (422). It names the unknown member that was probably meant for a missing one.
     """
     context = caller.semantic_classes if caller is not None else None
     try:
@@ -73,7 +86,7 @@ def validated(shape: type[BaseModel], given: dict[str, Any], caller: Principal |
 
 
 def table(api: NinjaAPI) -> dict[str, dict[str, Route]]:
-    """The routes of everything registered with `api`."""
+    """The routes of all operations registered with `api`."""
     found: dict[str, dict[str, Route]] = {}
     for path, operation in operations(api):
         shapes = {model.__ninja_param_source__: _only_shape(model) for model in operation.models}
@@ -94,7 +107,7 @@ def operations(api: NinjaAPI) -> Iterator[tuple[str, Operation]]:
 
 
 def credentials_of(operation: Operation) -> Credentials | None:
-    """What an operation was registered with as its `auth`."""
+    """The `auth` with which an operation was registered, or None."""
     for credentials in operation.auth_callbacks:
         assert isinstance(credentials, Credentials)
         return credentials
@@ -102,9 +115,8 @@ def credentials_of(operation: Operation) -> Credentials | None:
 
 
 def find(routes: Mapping[str, Mapping[str, Route]], method: str, path: str) -> Route:
-    """The route of a request. HEAD is GET without its body. Problem for an unknown path (404) or method
-    (405).
-    """
+    """The route of a request. HEAD takes that of GET. Raises Problem for an unknown path (404) or method
+    (405)."""
     by_method = at(routes, path)
     if by_method is None:
         raise _not_found(routes, path)
@@ -115,14 +127,14 @@ def find(routes: Mapping[str, Mapping[str, Route]], method: str, path: str) -> R
 
 
 def at(routes: Mapping[str, Mapping[str, Route]], path: str) -> Mapping[str, Route] | None:
-    """The routes of a path by method, or None. One slash at the end of a path makes no difference: some
+    """The routes of a path by method, or None. A slash at the end of the path makes no difference: some
     clients always add it, and few follow a redirect of a POST."""
     by_method = routes.get(path)
     return routes.get(path[:-1]) if by_method is None and path.endswith("/") else by_method
 
 
 def _not_found(routes: Mapping[str, Mapping[str, Route]], path: str) -> Problem:
-    """404, with the path that was probably meant."""
+    """404. It names the path that was probably meant."""
     plain = _SLASHES.sub("/", path).rstrip("/").lower()
     meant = f" Did you mean {plain}? Case and double slashes count." if plain in routes else ""
     return Problem(
@@ -136,7 +148,8 @@ def allowed(by_method: Mapping[str, Route]) -> str:
 
 
 def method_not_allowed(by_method: Mapping[str, Route]) -> Problem:
-    """405: the path exists, without this method. Its reason is `not_found`: there is no such operation."""
+    """405: the path does not have this method. The reason is `not_found`, since there is no such
+    operation."""
     allow = allowed(by_method)
     problem = Problem(
         "not_found", f"This path does not have that method, only {allow}.", headers={"allow": allow}
@@ -146,7 +159,7 @@ def method_not_allowed(by_method: Mapping[str, Route]) -> Problem:
 
 
 def invalid(*faults: tuple[str, str]) -> Problem:
-    """422 with each fault as (JSON pointer, what is wrong)."""
+    """422. Each fault is (JSON pointer, what is wrong)."""
     detail = "; ".join(f"{pointer or 'the request'}: {words}" for pointer, words in faults)
     return Problem(
         "invalid_request",
@@ -175,7 +188,8 @@ def wire_names(shape: type[BaseModel]) -> tuple[str, ...]:
 
 
 def _query(raw: bytes, known: tuple[str, ...]) -> dict[str, str]:
-    """The parameters of a query by name. Problem (422) for one that is not in `known` or is given twice."""
+    """The parameters of a query by name. Raises Problem (422) for one that is not in `known` or is given
+    twice."""
     if not raw:
         return {}
     if len(raw) > MAX_QUERY:
@@ -194,9 +208,9 @@ def _query(raw: bytes, known: tuple[str, ...]) -> dict[str, str]:
 
 
 def refuse_unknown(given: Iterable[str], known: tuple[str, ...], owner: str, kind: str) -> None:
-    """Raise Problem (422) for the names that are not in `known`. Each comes with the name that was probably
-    meant, or with all that there are. `owner` and `kind` are words of the message, such as tool and argument.
-    """
+    """Raise Problem (422) if there are names that are not in `known`. It names, for each, the name that was
+    probably meant, or all known names. `owner` and `kind` are words of the message, such as `tool` and
+    `argument`."""
     faults = []
     for name in given:
         if name in known:
@@ -224,13 +238,13 @@ def _faults(error: ValidationError, given: dict[str, Any], known: tuple[str, ...
 def _words(fault: Any, given: dict[str, Any], known: tuple[str, ...]) -> str:
     if fault["type"] == "missing" and len(fault["loc"]) == 1:
         return _missing(str(fault["loc"][0]), given, known)
-    # Words of our own validators, without pydantic's "Value error, " before them.
+    # The words of this service's own validators, without pydantic's "Value error, " in front.
     own = fault.get("ctx", {}).get("error")
     return str(own) if isinstance(own, ValueError) else fault["msg"]
 
 
 def _missing(name: str, given: dict[str, Any], known: tuple[str, ...]) -> str:
-    """That a member is missing, and which unknown one was probably meant for it."""
+    """The words for a missing member, with the unknown one that was probably meant for it."""
     unknown = [other for other in given if other not in known][:MAX_COMPARED]
     meant = next((other for other in unknown if nearest(other, known) == name), None)
     if meant is None:
@@ -240,3 +254,29 @@ def _missing(name: str, given: dict[str, Any], known: tuple[str, ...]) -> str:
 
 def _escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The name in `known` that `name` probably means, or None if no known name is near."""
+    folded = _folded(name)
+    if not folded or len(folded) > LONGEST_COMPARED:
+        return None
+    rated = [(_likeness(folded, _folded(other)), other) for other in known]
+    best, other = max(rated, key=lambda pair: pair[0], default=(0.0, ""))
+    return other if best >= LEAST_RATIO else None
+
+
+def _folded(name: str) -> str:
+    """The letters and digits of a name in lower case, so that `actor_did` and `actorDID` are the same."""
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def _likeness(name: str, other: str) -> float:
+    if name == other:
+        return 1.0
+    if SAME.get(name) == other:
+        return 0.95
+    short, long = sorted((name, other), key=len)
+    if len(short) >= LEAST_PART and (long.startswith(short) or long.endswith(short)):
+        return 0.9
+    return SequenceMatcher(None, name, other, autojunk=False).ratio()

@@ -1,4 +1,4 @@
-"""Security headers of every answer: a strict content security policy and its companions."""
+"""The security headers of every answer: a strict content security policy, and others."""
 
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -51,7 +51,7 @@ def headers() -> dict[str, str]:
 
 
 class HeadersMiddleware:
-    """Puts `headers()` on every answer that does not set them itself."""
+    """Adds `headers()` to every answer, except those that the answer has already."""
 
     sync_capable = True
     async_capable = True

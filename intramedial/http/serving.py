@@ -1,7 +1,7 @@
-"""What all that is answered beside Django's handler has in common: how a request is read, how it is answered.
+"""How a request of the short path is read and answered.
 
-A shell gives `serve` a coroutine that makes the `Reply`; it reads what it is asked with `read_call`. Every
-failure becomes a `Problem`; one that nobody foresaw is logged with its traceback and becomes
+The short path and MCP call `begin`, read the request with `read_call`, make a `Reply`, and send it with
+`finish`. Every failure becomes a `Problem`. An unforeseen one is logged with its traceback and becomes
 `authority_unavailable`: the caller knows as little about the outcome as when storage fails, and asking again
 is right in both cases.
 """
@@ -9,7 +9,7 @@ is right in both cases.
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -18,45 +18,57 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 
 from intramedial.http import logs, security
-from intramedial.http.access_log import AccessLog
-from intramedial.http.calls import Call, Headers, Reply
-from intramedial.http.extensions import WHOLE
-from intramedial.http.media import require_json
+from intramedial.http.calls import Call, Headers, Reply, RequestParts, join_fields
 from intramedial.http.problems import Problem, problem_body
-from intramedial.http.requests import RequestParts, join_fields
+from intramedial.http.strict_json import require_json
+
+WHOLE = "intramedial.whole"
+"""An ASGI extension of this service's server, and its message: `{"type": WHOLE, "status", "head", "body"}` is
+a whole answer. `head` is header fields as bytes, each with its CRLF, with `content-length` and without
+`connection`. Behind any other server the extension is missing, and the application answers with ordinary
+messages."""
+
+KNOWN = "intramedial.known"
+"""The application sets this key of the scope when the caller's credentials were valid. The listener closes
+such a connection last when there are too many."""
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Begun = tuple[str, float]
+"""A request's id and the monotonic instant of its start."""
 
 PROBLEM = b"application/problem+json"
 LOGGED_PATH = 200
-SEEN = re.compile(rb"[\x20-\x7e]*")
+"""Characters of a path that are logged."""
+PRINTABLE = re.compile(rb"[\x20-\x7e]*")
 
 logger = logging.getLogger(__name__)
-access = AccessLog()
+access = logs.AccessLog()
 
 
 class ClientGone(Exception):
     """The connection was closed before the request was read."""
 
 
-async def serve(scope: Message, send: Send, answer: Coroutine[Any, Any, Reply]) -> None:
-    """Answer one HTTP request with what `answer` gives, and log one line for it."""
-    started = time.monotonic()
+def begin() -> Begun:
+    """Give a request its id and note when it began."""
     identifier = logs.new_request_id()
     logs.request_id.set(identifier)
-    try:
-        reply = await answer
-    except ClientGone:
-        return
+    return identifier, time.monotonic()
+
+
+async def finish(scope: Message, send: Send, reply: Reply, begun: Begun) -> None:
+    """Send the answer to a request, and log one line for it."""
+    identifier, started = begun
     ms = (time.monotonic() - started) * 1000
     await _send(scope, send, reply, identifier, ms)
     access.add(identifier, scope["method"], scope["path"][:LOGGED_PATH], reply.status, ms)
 
 
 async def read_call(scope: Message, receive: Receive) -> Call:
-    """The request with its whole body. Problem for one that is too large (413) or not JSON (415)."""
+    """The request with its whole body. Raises Problem for a body that is too large (413) or not JSON (415),
+    and ClientGone."""
     method = scope["method"]
     headers = join_fields(scope["headers"])
     body = await _read_body(headers.get("content-length", ""), receive)
@@ -76,7 +88,7 @@ async def read_call(scope: Message, receive: Receive) -> Call:
 
 
 async def _read_body(declared: str, receive: Receive) -> bytes:
-    """The whole body; as soon as it is known to be too large, no more of it is read."""
+    """The whole body. A body that turns out too large is not read further."""
     limit = settings.BODY_LIMIT
     if declared.isdecimal() and (len(declared) > 15 or int(declared) > limit):
         raise _too_large(limit)
@@ -100,7 +112,7 @@ def _too_large(limit: int) -> Problem:
 
 
 def unforeseen(error: Exception) -> Problem:
-    """The problem of a failure that nobody foresaw, which is logged."""
+    """Log an unforeseen failure, and return its problem."""
     if isinstance(error, DatabaseError):
         logger.error("a database failed: %s", error)
     else:
@@ -113,36 +125,37 @@ def unforeseen(error: Exception) -> Problem:
 
 
 def problem_reply(problem: Problem) -> Reply:
-    """A problem as it is answered (RFC 9457)."""
+    """A problem as an answer (RFC 9457)."""
     body = orjson.dumps(problem_body(problem, logs.request_id.get()))
     return Reply(problem.status, body, encoded(problem.headers), PROBLEM)
 
 
 def encoded(fields: Mapping[str, str]) -> Headers:
-    """Header fields as the server takes them."""
+    """Header fields as ASGI has them: pairs of bytes with lower-case names."""
     return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in fields.items())
 
 
 @lru_cache(maxsize=512)
 def _fields(own: Headers, media_type: bytes, public: bool) -> tuple[Headers, bytes | None]:
-    """The fields that alike answers have alike, and those as they are written: None when they are not to be
-    written unseen, since they say something of the connection or could be taken for more than they are."""
-    # What is not a page loads nothing and is shown in no frame.
+    """The header fields that answers of one kind share, and the same as bytes of a head. The bytes are None
+    if the server has to check the fields: one is about the connection, or holds a byte that is not printable
+    ASCII."""
+    # An answer of the API loads nothing and is shown in no frame.
     policy = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
     fields = [*own, *encoded(security.headers() | policy)]
     if media_type:
         fields.append((b"content-type", media_type))
     if not public:
         fields.append((b"cache-control", b"no-store"))
-    plain = all(SEEN.fullmatch(name + value) and name != b"connection" for name, value in fields)
+    plain = all(PRINTABLE.fullmatch(name + value) and name != b"connection" for name, value in fields)
     lines = b"".join(b"%b: %b\r\n" % field for field in fields)
     return tuple(fields), lines if plain and media_type else None
 
 
 async def _send(scope: Message, send: Send, reply: Reply, identifier: str, ms: float) -> None:
     fields, lines = _fields(reply.headers, reply.media_type, reply.public)
-    unseen = lines is not None and reply.lines is None and scope["method"] != "HEAD"
-    if unseen and WHOLE in scope.get("extensions", ()):
+    whole = lines is not None and reply.lines is None and scope["method"] != "HEAD"
+    if whole and WHOLE in scope.get("extensions", ()):
         head = b"x-request-id: %b\r\nserver-timing: app;dur=%.2f\r\n%bcontent-length: %d\r\n"
         head %= (identifier.encode(), ms, lines, len(reply.body))
         await send({"type": WHOLE, "status": reply.status, "head": head, "body": reply.body})

@@ -1,4 +1,4 @@
-"""Wire shapes that every operation shares. They validate what is asked and describe what is answered."""
+"""The shapes that all operations share. Shapes validate requests and describe answers."""
 
 from datetime import datetime
 from functools import partial
@@ -10,18 +10,18 @@ from pydantic.alias_generators import to_camel
 from intramedial.http import problems
 
 Absent = partial(Field, default=None)
-"""A member that may be left out and is never null (None here): `Absent(description="…")`."""
+"""A member that may be left out and is never null: `Absent(description="…")`. Here it is None then."""
 
 
 class Shape(BaseModel):
-    """A JSON object: camelCase names, no conversion between types, unknown members ignored."""
+    """A JSON object: names in camelCase, no conversion between types, unknown members ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, strict=True, frozen=True, extra="ignore")
 
 
-def example(*examples: dict[str, Any]) -> ConfigDict:
-    """A shape's configuration that shows these examples of it."""
-    return ConfigDict(json_schema_extra={"examples": list(examples)})
+def example(*examples: dict[str, Any], title: str | None = None) -> ConfigDict:
+    """A shape's configuration with these examples. `title`: a name that is not the class's."""
+    return ConfigDict(json_schema_extra={"examples": list(examples)}, title=title)
 
 
 Instant = Annotated[
@@ -46,9 +46,10 @@ class Fault(Shape):
     detail: str
 
 
-class Problem(Shape):
-    """An error (RFC 9457). `ok` is in every answer that can be asked for, so one test serves for all."""
+class ProblemShape(Shape):
+    """An error (RFC 9457). `ok` is in every answer of an operation, so one check serves for all."""
 
+    __qualname__ = "Problem"  # its name in the API's description
     model_config = example(
         {
             "type": "https://api.intramedial.com/errores/actor_mismatch",
@@ -58,7 +59,8 @@ class Problem(Shape):
             "ok": False,
             "reason": "actor_mismatch",
             "requestId": "req_0f3a5c7e9b1d2f4a6c8e0b2d",
-        }
+        },
+        title="Problem",
     )
 
     type: str = Field(description="A page that explains the reason.")
@@ -85,7 +87,8 @@ class Receipt(Shape):
     )
 
 
-def errors(*more: int, body: bool = False) -> dict[int, type[Problem]]:
-    """The problems of an operation that takes credentials; `body`: and reads one; `more`: further ones."""
+def errors(*more: int, body: bool = False) -> dict[int, type[ProblemShape]]:
+    """The problems of an operation that takes credentials, by status. `body`: it also reads a body. `more`
+    are further statuses."""
     statuses = {401, 403, 413, 422, 429, 503, *more, *({400, 415} if body else ())}
-    return dict.fromkeys(sorted(statuses), Problem)
+    return dict.fromkeys(sorted(statuses), ProblemShape)

@@ -3,36 +3,36 @@
 Theory of operation
 ===================
 
-Django's handler costs a JSON call several times what the call itself does: signals that hop between threads,
-a body spooled to a file, a task that listens for the disconnect. None of it serves the API, so `/api/`, the
+Django's handler costs a JSON call several times what the call itself costs: signals that hop between threads,
+a body spooled to a file, a task that waits for the disconnect. The API needs none of these. So `/api/`, the
 API's description, the health checks and the published keys are answered here, in one coroutine:
 
-    path and method (404, 405) -> body (413) -> media type (415) -> who is asking (401, 403, 429)
+    path and method (404, 405) -> body (413) -> media type (415) -> credentials (401, 403, 429)
         -> JSON (400) -> shape (422) -> the operation -> head and body in one piece
 
-The operations are the ones registered with django-ninja, and the shapes that check a
-request are those of their signatures; ninja's own argument machinery and renderer are not on the way.
+The operations are those registered with django-ninja, and requests are validated by the shapes of their
+signatures. Ninja's own machinery for arguments and its renderer are not used.
 
-Every failure is a problem (RFC 9457). Answers to signed requests, refusals included, may be read by pages of
-other origins, and so may the published documents; see `intramedial.http.cross_origin`.
+Every failure is a problem (RFC 9457). Pages of other origins may read the answers to signed requests,
+refusals included, and the published documents; see `intramedial.http.origins`.
 """
 
 import time
 
-from intramedial.http import cross_origin, routing
-from intramedial.http.calls import Call, Reply
-from intramedial.http.extensions import KNOWN
+from intramedial.http import origins, routing
+from intramedial.http.calls import Call, Reply, join_fields
 from intramedial.http.problems import Problem
-from intramedial.http.requests import join_fields
 from intramedial.http.serving import (
+    KNOWN,
     ClientGone,
     Message,
     Receive,
     Send,
+    begin,
     encoded,
+    finish,
     problem_reply,
     read_call,
-    serve,
     unforeseen,
 )
 
@@ -46,7 +46,12 @@ class ShortPath:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
-        await serve(scope, send, self._answer(scope, receive))
+        begun = begin()
+        try:
+            reply = await self._answer(scope, receive)
+        except ClientGone:
+            return
+        await finish(scope, send, reply, begun)
 
     async def _answer(self, scope: Message, receive: Receive) -> Reply:
         call = None
@@ -66,22 +71,22 @@ class ShortPath:
         except Exception as error:
             reply = problem_reply(unforeseen(error))
         fields = call.parts.headers if call is not None else join_fields(scope["headers"])
-        if cross_origin.is_signed_alone(fields) and self._is_shared(scope["path"]):
-            reply.headers += cross_origin.READABLE
+        if origins.is_signed_alone(fields) and self._is_shared(scope["path"]):
+            reply.headers += origins.READABLE
         return reply
 
     def _options(self, scope: Message, allow: str) -> Reply:
         fields = join_fields(scope["headers"])
-        shared = cross_origin.preflight(fields, allow) if self._is_shared(scope["path"]) else ()
+        shared = origins.preflight(fields, allow) if self._is_shared(scope["path"]) else ()
         return Reply(204, b"", ((b"allow", allow.encode()), *shared), media_type=b"")
 
     def _is_shared(self, path: str) -> bool:
-        """Whether pages of other origins may read what is answered to a signed request for this path."""
-        return path.startswith(cross_origin.PREFIX) and path.rstrip("/") not in self._same_origin_paths
+        """Whether pages of other origins may read the answer to a signed request for this path."""
+        return path.startswith(origins.PREFIX) and path.rstrip("/") not in self._same_origin_paths
 
 
 def _same_origin_paths(table: dict[str, dict[str, routing.Route]]) -> frozenset[str]:
-    """The paths whose answers no page of another origin may read."""
+    """The paths whose answers pages of other origins may not read."""
     return frozenset(
         path
         for path, by_method in table.items()

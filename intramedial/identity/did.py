@@ -1,8 +1,8 @@
 """Decentralized identifiers: the syntax of W3C DID Core 1.0, section 3.1, and ``did:key``.
 
 A ``did:key`` is a public key written as text: ``z`` (multibase: base58btc), then the key's multicodec prefix
-and its bytes (https://w3c-ccg.github.io/did-key-spec/). Agents sign with Ed25519; other key types of that
-specification can be named as an ``actorDid``, but not sign.
+and its bytes (https://w3c-ccg.github.io/did-key-spec/). Agents sign with Ed25519. The other key types of that
+specification may be an ``actorDid``, but cannot sign.
 """
 
 import re
@@ -37,11 +37,12 @@ _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _DIGITS = {character: digit for digit, character in enumerate(_ALPHABET)}
 
 
-@lru_cache(maxsize=16_384)  # decoding a did:key and checking its point costs more than all else in a request
+@lru_cache(maxsize=16_384)  # decoding a did:key and checking its point costs more than the rest of a request
 def check_did(text: str) -> str:
-    """Return ``text`` if it is a DID of at most 256 characters; raise ``ValueError`` with words if not.
+    """Return ``text`` if it is a DID of at most ``MAX_DID_LENGTH`` characters. ``ValueError`` with words if
+    not.
 
-    A ``did:key`` must also decode to a key of a known type, and an Ed25519 one must be usable for signatures.
+    A ``did:key`` must also decode to a key of a known type, and an Ed25519 key must be usable for signatures.
     """
     if len(text) > MAX_DID_LENGTH:
         raise ValueError(f"a DID has at most {MAX_DID_LENGTH} characters")
@@ -68,19 +69,19 @@ Did = Annotated[
 
 @lru_cache(maxsize=4096)
 def did_key_public(did: str) -> bytes:
-    """The 32 bytes of the Ed25519 key that a ``did:key:z6Mk…`` names; ``ValueError`` with words otherwise.
+    """The 32 bytes of the Ed25519 key that a ``did:key:z6Mk…`` names. ``ValueError`` with words otherwise.
 
-    The key is a canonical encoding of a point of the prime-order subgroup. Anybody can make signatures that
-    lenient verifiers accept under a small-order key (the identity among them), so such keys are no keys.
+    The key is a canonical encoding of a point of the prime-order subgroup. Under a key of small order (the
+    identity is one) anybody can make signatures that lenient verifiers accept, so such keys are refused.
     """
-    # The length comes first: base58 takes quadratic time, so nothing long may reach it.
+    # The length is checked first: base58 takes quadratic time, so it gets no long text.
     if len(did) != _ED25519_DID_LENGTH or not did.startswith("did:key:z6Mk"):
         raise ValueError("must be an Ed25519 key written as did:key:z6Mk… (56 characters)")
     return _decode_did_key(did)
 
 
 def did_key_from_public(public_key: bytes) -> str:
-    """The ``did:key`` of a 32-byte Ed25519 public key; ``ValueError`` if the key is not usable."""
+    """The ``did:key`` of a 32-byte Ed25519 public key. ``ValueError`` if the key is not usable."""
     did = _DID_KEY + "z" + base58_encode(_ED25519_PREFIX + public_key)
     did_key_public(did)
     return did
@@ -132,9 +133,10 @@ def base58_encode(data: bytes) -> str:
 
 
 def base58_decode(text: str) -> bytes:
-    """The inverse of :func:`base58_encode`, for texts of at most 256 characters; ``ValueError`` otherwise.
+    """The inverse of :func:`base58_encode`. ``ValueError`` for longer texts than a DID, and for other
+    characters.
 
-    Every text it accepts is the one that encoding its result gives.
+    It accepts only what :func:`base58_encode` writes.
     """
     if len(text) > MAX_DID_LENGTH:
         raise ValueError("the base58 text is too long")

@@ -1,18 +1,19 @@
-"""Proof that somebody holds a key: a compact JWS (RFC 7515, EdDSA) that the key itself has signed.
+"""Proofs that the sender holds a key: compact JWSs (RFC 7515, EdDSA) that the key itself has signed.
 
-Header `{"alg": "EdDSA", "typ": …}`; claims `{"did": the did:key that signs, "aud": the public origin of this
-service, "iat": now, in seconds}` and what the key is to do:
+The header is `{"alg": "EdDSA", "typ": …}`. The claims are `did`, the did:key that signs; `aud`, the public
+origin of this service; `iat`, the time in seconds; and one that says what the proof is for, depending on
+`typ`:
 
-- `intramedial-agent+jwt` with `"trial"`, a did:key: join the trial that this key began;
-- `intramedial-agent+jwt` with `"workspace"`, a `ws_…`: be registered in that workspace;
-- `intramedial-adoption+jwt` with `"for"`, a text that a page gave: hand the key's trial to who was given it.
+- `intramedial-agent+jwt` with `trial`, a did:key: to join the trial that this key began;
+- `intramedial-agent+jwt` with `workspace`, a `ws_…`: to be registered in that workspace;
+- `intramedial-adoption+jwt` with `for`, a text from a page: to give the key's trial to the person who got the
+  text.
 """
 
-import base64
-import binascii
 from collections.abc import Mapping
 from typing import Any
 
+from intramedial.http.formats import from_base64url
 from intramedial.http.strict_json import MalformedJson, parse_object
 from intramedial.identity.did import did_key_public
 from intramedial.identity.signatures import MAX_SKEW_S, MAX_VALIDITY_S, verify_ed25519
@@ -23,7 +24,8 @@ MAX_DEPTH = 4
 
 
 class BadProof(ValueError):
-    """What is wrong, in words and as `fault`: shape, header, claim (which one: `claim`), age, signature."""
+    """A proof that was not accepted. `fault` is shape, header, claim (its name is `claim`), age or
+    signature."""
 
     def __init__(self, fault: str, words: str, claim: str = ""):
         super().__init__(words)
@@ -32,20 +34,20 @@ class BadProof(ValueError):
 
 
 def check_proof(jws: str, *, did: str, trial: str, audience: str, now: float) -> None:
-    """Raise BadProof unless `jws` proves that whoever holds `did` wants to join `trial`."""
+    """Raise BadProof unless `jws` proves that the holder of `did` wants to join `trial`."""
     check(jws, {"did": did, "trial": trial, "aud": audience}, now=now)
 
 
 def check(jws: str, expected: Mapping[str, str], *, now: float, typ: str = TYPE) -> None:
     """Raise BadProof unless the key of `expected["did"]` signed a JWS with these claims.
 
-    `now` is in seconds since the Unix epoch; a proof is good for a minute, give or take the skew of clocks.
+    `now` is in seconds since the Unix epoch. A proof is valid for `MAX_VALIDITY_S`, plus the skew of clocks.
     """
     try:
         signed, _, signature_part = jws.rpartition(".")
         header_part, _, claims_part = signed.partition(".")
         header, claims = (_json(part) for part in (header_part, claims_part))
-        signature = _decode(signature_part)
+        signature = from_base64url(signature_part)
     except ValueError:
         words = "must be a compact JWS: header.claims.signature, each in base64url"
         raise BadProof("shape", words) from None
@@ -64,17 +66,6 @@ def check(jws: str, expected: Mapping[str, str], *, now: float, typ: str = TYPE)
 
 def _json(part: str) -> dict[str, Any]:
     try:
-        return parse_object(_decode(part), MAX_DEPTH)
+        return parse_object(from_base64url(part), MAX_DEPTH)
     except MalformedJson as error:
         raise ValueError(str(error)) from None
-
-
-def _decode(part: str) -> bytes:
-    """Base64url without padding (RFC 7515, section 2), and nothing but that."""
-    try:
-        decoded = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
-    except binascii.Error:
-        raise ValueError("not base64url") from None
-    if base64.urlsafe_b64encode(decoded).rstrip(b"=").decode() != part:
-        raise ValueError("not base64url")
-    return decoded

@@ -1,9 +1,9 @@
 """Signed requests: RFC 9421 (HTTP Message Signatures) and RFC 9530 (Content-Digest) with Ed25519.
 
-Parsing and the signature base are the ``http-message-signatures`` library's. What it leaves to its users is
-here: which components must be covered, for how long a signature is good, whose key it is, the body's digest,
-and an Ed25519 that refuses every key and every signature that strict verifiers could disagree on. Keeping a
-nonce from being used twice is :mod:`intramedial.workspaces.authentication.callers`'s part.
+The ``http-message-signatures`` library parses and makes the signature base. This module decides what the
+library leaves to its users: which components must be covered, how long a signature is valid, whose key it is,
+the body's digest, and an Ed25519 that refuses every key and signature on which strict verifiers could
+disagree. :mod:`intramedial.workspaces.authentication.callers` refuses a nonce that was used before.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from http_message_signatures import (
 from nacl.bindings import crypto_sign_BYTES, crypto_sign_open
 from nacl.exceptions import BadSignatureError
 
+from intramedial.http.calls import RequestParts
 from intramedial.http.origins import origin
-from intramedial.http.requests import RequestParts
 from intramedial.identity.did import did_key_public, is_ed25519
 
 TAG = "intramedial"
@@ -32,7 +32,7 @@ MAX_VALIDITY_S = 60
 MAX_SKEW_S = 30
 MAX_NONCE_LENGTH = 128
 
-# Longest accepted value of the fields that are parsed; the parser's work is bounded by them.
+# The longest accepted values of the fields that are parsed. They bound the parser's work.
 FIELD_LIMITS = {"signature-input": 2048, "signature": 1024, "content-digest": 512, WORKSPACE_HEADER: 128}
 
 _WITHOUT_BODY = ("@method", "@target-uri")
@@ -40,14 +40,14 @@ _WITH_BODY = (*_WITHOUT_BODY, "content-type", "content-digest")
 
 
 class BadSignature(Exception):
-    """The request is not signed as it must be; the message says in which way, for the caller to read."""
+    """The request's signature was not accepted. The message tells the caller why."""
 
 
 @dataclass(frozen=True)
 class SignedBy:
-    """Who signed a request: the ``did:key``, its 32 bytes, and the nonce, to be kept until ``kept_until``.
+    """Who signed a request: the ``did:key``, its 32 bytes, and the nonce, which is kept until ``kept_until``.
 
-    ``kept_until`` is in whole seconds since the Unix epoch: after it the request is refused as too old.
+    ``kept_until`` is in whole seconds since the Unix epoch. After it the request is refused as too old.
     """
 
     did: str
@@ -62,10 +62,10 @@ def is_signed(parts: RequestParts) -> bool:
 
 
 def verify(parts: RequestParts, *, base_url: str, now: float) -> SignedBy:
-    """Who signed the request, or :class:`BadSignature`.
+    """Who signed the request. Raises :class:`BadSignature`.
 
-    ``base_url`` is the public origin that callers sign for (the ``Host`` of the request is not believed);
-    ``now`` is in seconds since the Unix epoch.
+    ``base_url`` is the public origin in what callers sign (the request's ``Host`` is not used). ``now`` is in
+    seconds since the Unix epoch.
     """
     for name, limit in FIELD_LIMITS.items():
         if len(parts.headers.get(name, "")) > limit:
@@ -92,7 +92,8 @@ def verify(parts: RequestParts, *, base_url: str, now: float) -> SignedBy:
 
 
 def target_uri(parts: RequestParts, base_url: str) -> str:
-    """The ``@target-uri`` (RFC 9421, 2.2.2): the public origin, then path and query just as they were sent.
+    """The ``@target-uri`` (RFC 9421, 2.2.2): the public origin, then path and query exactly as they were
+    sent.
 
     ``ValueError`` if they are not ASCII.
     """
@@ -118,9 +119,10 @@ class Ed25519(HTTPSignatureAlgorithm):
 def verify_ed25519(public_key: bytes, message: bytes, signature: bytes) -> bool:
     """Whether ``signature`` is a strict Ed25519 signature (RFC 8032) under a 32-byte public key.
 
-    libsodium refuses what is not canonical, R of small order and R outside the prime-order subgroup; a key of
-    mixed order is refused here. What then verifies does so with and without the cofactor, that is, in every
-    correct library. (Others accept, for any message, a signature that anybody can make under the identity.)
+    libsodium refuses what is not canonical, an R of small order and an R outside the prime-order subgroup.
+    This function also refuses a key of mixed order. A signature that passes verifies with and without the
+    cofactor, that is, in every correct library. (Lenient ones accept, for any message, a signature that
+    anybody can make under the identity.)
     """
     if not is_ed25519(public_key) or len(signature) != crypto_sign_BYTES:
         return False
@@ -140,14 +142,14 @@ class _DidKeys(HTTPSignatureKeyResolver):
 
 
 class _Verifier(HTTPMessageVerifier):
-    """The library's verifier with this service's rules for time and nonce, and a clock that is given."""
+    """The library's verifier with this service's rules for time and nonce. ``now`` is passed in."""
 
     def __init__(self, now: float):
         super().__init__(signature_algorithm=Ed25519, key_resolver=_DidKeys())
         self._now = now
 
     def validate_created_and_expires(self, sig_input: Any, max_age: Any = None) -> None:
-        """Check the signature's parameters; the library calls this before it looks at the key."""
+        """Check the signature's parameters. The library calls this before it resolves the key."""
         parameters = sig_input.params
         for name in ("created", "expires", "nonce", "keyid", "alg"):
             if name not in parameters:
@@ -158,9 +160,9 @@ class _Verifier(HTTPMessageVerifier):
 
 
 def check_window(created: int, expires: int, now: float) -> None:
-    """Raise :class:`InvalidSignature` unless ``now`` (seconds) is in the window, give or take the skew.
+    """Raise :class:`InvalidSignature` unless ``now`` (seconds) is in the window, plus or minus the skew.
 
-    A clock that is off is the usual reason, so the words give the server's time and the difference.
+    A wrong clock is the usual reason, so the message has the server's time and the difference.
     """
     if not created < expires <= created + MAX_VALIDITY_S:
         raise InvalidSignature(f'"expires" must be 1 to {MAX_VALIDITY_S} seconds after "created"')

@@ -1,4 +1,4 @@
-"""What is read of the ledger for people: a workspace's entries, the latest first, and one of them."""
+"""Reads the ledger for pages: a workspace's entries, the latest first, or one of them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,11 +8,13 @@ from typing import Any
 from django.db import Error
 
 from intramedial.ledger.models import Entry
-from intramedial.receipts.contents import claims_of, header_of
+from intramedial.receipts.receipt import claims_of, header_of
 
 WINDOW = 2_000
-"""Entries that are looked at for one page, since a filter goes by what receipts say, which has no index."""
+"""How many entries a filter reads for one page. It filters by claims of receipts, for which there is no
+index."""
 DAYS_WINDOW = 5_000
+"""How many entries `instants` reads."""
 
 
 class LedgerAway(Exception):
@@ -21,7 +23,7 @@ class LedgerAway(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An entry and what its receipt says."""
+    """An entry with the claims of its receipt."""
 
     index: int
     receipt_id: str
@@ -31,14 +33,14 @@ class Recorded:
 
     @property
     def kid(self) -> str:
-        """The key that signed it."""
+        """The thumbprint of the key that signed it."""
         return str(header_of(self.jws).get("kid", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What was found; `looked` is how many entries were looked at, `next` the one before which to go on, None
-    at the end."""
+    """A page of entries. `looked` is how many entries were read, `next` the index before which the next page
+    begins, or None at the end."""
 
     found: list[Recorded]
     looked: int
@@ -64,7 +66,7 @@ def page(
 
 
 def one(workspace: str, receipt_id: str) -> Recorded | None:
-    """The entry of a receipt, if it is that workspace's. Raises LedgerAway."""
+    """The entry of a receipt, or None if that workspace has none. Raises LedgerAway."""
     try:
         found = list(Entry.objects.filter(receipt_id=receipt_id).order_by())  # one, or none
     except Error as fault:
@@ -73,7 +75,8 @@ def one(workspace: str, receipt_id: str) -> Recorded | None:
 
 
 def instants(workspace: str) -> list[datetime]:
-    """When the latest entries of a workspace were appended, no more than `DAYS_WINDOW`. Raises LedgerAway."""
+    """When the latest entries of a workspace were appended, at most `DAYS_WINDOW` of them. Raises
+    LedgerAway."""
     try:
         latest = Entry.objects.filter(workspace=workspace).order_by("-workspace", "-index")
         return list(latest.values_list("appended_at", flat=True)[:DAYS_WINDOW])

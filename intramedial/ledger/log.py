@@ -1,4 +1,4 @@
-"""Appending to the ledger."""
+"""Appends receipts to the ledger, and drops what the entries of a deleted workspace hold."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from intramedial.ledger.models import Entry
 Leaf = tuple[str, str, str]
 """``(receipt id, workspace id, the receipt's compact JWS)``."""
 
-# Rows come by the thousand and in the server's own process, so they go past the ORM.
+# Thousands of rows come at once, in the server's own process, so they are written without the ORM.
 _LAST = 'SELECT max("index") FROM ledger_entry'
 _KNOWN_SQLITE = "SELECT receipt_id FROM ledger_entry WHERE receipt_id IN (SELECT value FROM json_each(%s))"
 _KNOWN_POSTGRESQL = "SELECT receipt_id FROM ledger_entry WHERE receipt_id = ANY(%s)"
@@ -24,25 +24,25 @@ _INSERT = (
     'INSERT INTO ledger_entry ("index", receipt_id, workspace, leaf, appended_at) VALUES (%s, %s, %s, %s, %s)'
 )
 
-# Any constant of the service's own: the key of the one PostgreSQL advisory lock that appends hold.
+# The key of the PostgreSQL advisory lock that appends hold. Any constant does that nothing else uses.
 _LOCK = 0x1EDC_E4A0_0001
 
 AT_ONCE = 200
-"""Entries of one step of dropping contents, so that who appends waits for no more than that."""
+"""How many entries one step of dropping contents changes, so that an append waits only for one step."""
 
 _opened = threading.local()
-"""`file`: which file this thread's connection has open."""
+"""`file` is the file that this thread's connection has open."""
 _known: dict[tuple[str, ...], int] = {}
-"""How many entries this process has seen in each database, which can only become more."""
+"""How many entries this process has seen in each database. The number never falls."""
 
 
 def append(leaves: Sequence[Leaf]) -> int:
-    """Append what is not there yet, in the order given; returns how many that were.
+    """Append the leaves that are not in the log yet, in this order, and return how many these were.
 
-    A receipt already in the log is left out, so that repeating a batch whose outcome is unknown does no harm.
-    All or nothing, durable when it returns; indexes are given out under one lock, so they have no gaps.
-    Raises ``django.db.Error`` when the database refuses or is away, when its file was deleted or replaced, or
-    when it has fewer entries than this process has seen: try again later.
+    A receipt that is already in the log is left out, so a batch whose outcome is unknown can be repeated. It
+    appends all or none, and they are durable when it returns. Indexes are taken under one lock, so they have
+    no gaps. Raises ``django.db.Error`` if the database refuses or does not answer, if its file was deleted or
+    replaced, or if it has fewer entries than this process has seen. The caller tries again later.
     """
     alias = router.db_for_write(Entry)
     try:
@@ -54,20 +54,20 @@ def append(leaves: Sequence[Leaf]) -> int:
             first = _size(cursor)
             now = connections[alias].ops.adapt_datetimefield_value(timezone.now())
             cursor.executemany(_INSERT, [(first + at, *leaf, now) for at, leaf in enumerate(fresh)])
-        # Checked again: entries in a file that was deleted meanwhile are not in the ledger.
+        # Checked again, since entries in a file that was deleted meanwhile are lost.
         _check_file(alias)
         _known[databases.identity(connections[alias].settings_dict)] = first + len(fresh)
     except Error:
-        # The next attempt begins with a connection of its own, should this one be what failed.
+        # The next attempt opens a new connection, in case this one failed.
         connections[alias].close()
         raise
     return len(fresh)
 
 
 def check() -> None:
-    """Raise ``django.db.Error`` unless the ledger can be read and is no older than this process has seen it.
+    """Raise ``django.db.Error`` unless the ledger can be read and has all entries that this process has seen.
 
-    Over a connection of its own, so that it looks at the file that is there now.
+    It opens a new connection, so that it reads the file that is there now.
     """
     alias = router.db_for_write(Entry)
     try:
@@ -79,8 +79,9 @@ def check() -> None:
 
 
 def drop_contents(workspace: str) -> int:
-    """Drop what the entries of a workspace say: each keeps its index, its receipt's id and its leaf's hash, a
-    seventh of its size. Returns how many. Raises ``django.db.Error``: what was dropped until then is.
+    """Drop the receipts of a workspace's entries, and return how many. Each entry keeps its index, its
+    receipt's id and its leaf's hash, a seventh of its size. Raises ``django.db.Error``: what it has dropped
+    by then stays dropped.
     """
     dropped = 0
     entries = Entry.objects.filter(workspace=workspace).exclude(leaf="").order_by("workspace", "index")
@@ -98,18 +99,24 @@ def leaf_hash(leaf: str) -> bytes:
 
 
 def close() -> None:
-    """Give this thread's connection back: a thread that appended calls this before it ends."""
+    """Close this thread's connection. A thread that has appended calls this before it ends."""
     connections[router.db_for_write(Entry)].close()
 
 
+def forget() -> None:
+    """Forget how many entries this process has seen."""
+    _known.clear()
+
+
 def _check_room(alias: str) -> None:
-    """OperationalError when the ledger is a file on a disk whose last room is kept for leases."""
+    """Raise OperationalError if the ledger is a file on a disk whose last room is kept for leases."""
     if databases.is_file(alias) and disk.low():
         raise OperationalError("the disk is nearly full, and what is left of it is kept for leases")
 
 
 def _check_file(alias: str) -> None:
-    """OperationalError unless this thread's connection has, or is about to open, the file that is there."""
+    """Raise OperationalError unless this thread's connection has open, or will open, the file that is there
+    now."""
     there = databases.file_now(alias)
     if connections[alias].connection is None:
         _opened.file = there
@@ -118,7 +125,7 @@ def _check_file(alias: str) -> None:
 
 
 def _size(cursor: CursorWrapper) -> int:
-    """How many entries there are. OperationalError if they were more: indexes must not be given twice."""
+    """The number of entries. OperationalError if there were more before: no index may be used twice."""
     cursor.execute(_LAST)
     (last,) = cursor.fetchone()
     size = 0 if last is None else int(last) + 1
@@ -132,17 +139,17 @@ def _size(cursor: CursorWrapper) -> int:
 
 
 def _lock(cursor: CursorWrapper) -> None:
-    """Keep every other appender out until the transaction ends.
+    """Let no other thread or process append until the transaction ends.
 
-    On PostgreSQL by an advisory lock, taken before the first read. On SQLite the transaction itself does it:
-    the settings begin it as IMMEDIATE, which lets one writer in.
+    On PostgreSQL an advisory lock does that, taken before the first read. On SQLite the transaction itself
+    does it: by the settings it is IMMEDIATE, which allows one writer.
     """
     if cursor.db.vendor == "postgresql":
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def _fresh(cursor: CursorWrapper, leaves: Sequence[Leaf]) -> list[Leaf]:
-    """The leaves whose receipt is neither in the log nor twice in the batch."""
+    """The leaves whose receipts are not in the log yet, each once."""
     by_id: dict[str, Leaf] = {}
     for leaf in leaves:
         by_id.setdefault(leaf[0], leaf)

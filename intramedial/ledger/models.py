@@ -8,8 +8,9 @@ from django.utils import timezone
 class Entry(models.Model):
     """One leaf of the log. Indexes begin at 0 and have no gaps; see :func:`intramedial.ledger.log.append`.
 
-    An entry whose contents were dropped has an empty `leaf` and its `leaf_hash` (RFC 6962, section 2.1:
-    SHA-256 of a zero byte and the leaf), from which the log is the same log and the receipt can be told.
+    An entry whose contents were dropped has an empty `leaf` and the `leaf_hash` (RFC 6962, section 2.1:
+    SHA-256 of a zero byte and the leaf). With the hash the log stays the same log, and a holder's receipt can
+    be matched.
     """
 
     index = models.BigIntegerField("índice", primary_key=True)

@@ -1,4 +1,4 @@
-"""What the management commands share: `--json`, and an action such as `create` after a noun."""
+"""The base of the management commands: `--json`, and an action such as `create` after a noun."""
 
 import json
 from argparse import ArgumentParser
@@ -13,9 +13,9 @@ Action = Callable[[dict[str, Any]], Result]
 
 
 class ResultCommand(BaseCommand):
-    """A command that answers with one result: as lines for people, or with `--json` as one object on stdout.
+    """A command with one result, written as lines for people, or with `--json` as one object on stdout.
 
-    What goes wrong is a CommandError: words on stderr, exit code 1, nothing on stdout.
+    A failure is a CommandError: words on stderr, exit code 1, nothing on stdout.
     """
 
     requires_system_checks: list[str] = []
@@ -25,26 +25,26 @@ class ResultCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object on stdout, nothing else")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the action and write its result, both in English whatever the pages speak."""
+        """Run the action and write its result, both in English whatever the language of the pages is."""
         with translation.override("en"):
             result = self.run(options)
         if options["json"]:
             self.stdout.write(json.dumps(result, ensure_ascii=False))
         else:
-            self.tell(result)
+            self.write(result)
 
-    def tell(self, result: Result) -> None:
+    def write(self, result: Result) -> None:
         """Write the result for people."""
         for name, value in result.items():
             self.stdout.write(f"{name}: {value}")
 
     def run(self, options: dict[str, Any]) -> Result:
-        """Do the work and return the result's fields."""
+        """Do the work, and return the fields of the result."""
         raise NotImplementedError
 
 
 class NounCommand(ResultCommand):
-    """A command whose first argument says what to do with its noun."""
+    """A command whose first argument is an action on its noun."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add one sub-parser for each action."""
@@ -56,7 +56,7 @@ class NounCommand(ResultCommand):
         raise NotImplementedError
 
     def add_action(self, name: str, run: Action, help_text: str) -> ArgumentParser:
-        """The parser of one action, for its arguments."""
+        """Add an action, and return its parser for further arguments."""
         parser = self._actions.add_parser(name, help=help_text)
         parser.set_defaults(run=run)
         self.add_json(parser)

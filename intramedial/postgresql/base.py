@@ -8,12 +8,13 @@ from intramedial.postgresql import sessions
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection of Django's. `pooled`: it goes by way of a connection pooler."""
+    """A connection of Django's. `pooled` is True if a connection pooler is in between."""
 
     pooled = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """A new session, its settings pinned; behind a pooler, those of them that a pooler keeps."""
+        """A new session with its settings pinned. Behind a pooler only those are pinned that a pooler
+        keeps."""
 
         def open_session(options: str) -> Any:
             return super(DatabaseWrapper, self).get_new_connection({**conn_params, "options": options})

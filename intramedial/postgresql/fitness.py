@@ -1,4 +1,4 @@
-"""Whether a PostgreSQL database can be used as it is set up, and if not, why and what to do."""
+"""Whether a PostgreSQL database can be used as it is set up. If not: why, and what to do."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ def _none_or_at_least(ms: int) -> Accepts:
     return lambda found: found == "0" or int(found) >= ms
 
 
-# What no option of a session changes, or what is not ours to change, and what it must be.
+# Settings that no option of a session changes, or that this service must not change, with what they must be.
 _SERVER: Mapping[str, tuple[Accepts, str]] = {
     "server_encoding": (_is("UTF8"), "The database must be created with ENCODING 'UTF8'."),
     "default_transaction_read_only": (
@@ -28,7 +28,7 @@ _SERVER: Mapping[str, tuple[Accepts, str]] = {
         " ALTER DATABASE or ALTER ROLE … RESET session_replication_role.",
     ),
 }
-# What cannot be set for Django's sessions behind a pooler, the value to set, and what is as good.
+# Settings that Django's sessions cannot have behind a pooler: the value for ALTER ROLE, and what is as good.
 _POOLED: Mapping[str, tuple[str, Accepts]] = {
     "default_transaction_isolation": ("read committed", _is("read committed")),
     "default_transaction_deferrable": ("off", _is("off")),
@@ -45,8 +45,8 @@ _POOLED: Mapping[str, tuple[str, Accepts]] = {
 
 
 def faults(connection: Any) -> list[str]:
-    """Why this database cannot be used, in sentences; [] when it can. `connection` is Django's, of any kind
-    of database. Raises django.db.Error when it does not answer."""
+    """Why this database cannot be used, in sentences; [] if it can. `connection` is Django's, of any kind of
+    database. Raises django.db.Error if the database does not answer."""
     if connection.vendor != "postgresql":
         return []
     with connection.cursor() as cursor:
@@ -57,19 +57,19 @@ def faults(connection: Any) -> list[str]:
             " quote_ident(current_user)"
         )
         schema, path, standby, role = cursor.fetchone()
-    said = [words for name, (accepts, words) in _SERVER.items() if not accepts(found.get(name, ""))]
+    reasons = [words for name, (accepts, words) in _SERVER.items() if not accepts(found.get(name, ""))]
     if standby:
-        said.append("The server is a standby, which takes no writes. Use the address of the primary.")
+        reasons.append("The server is a standby, which takes no writes. Use the address of the primary.")
     if schema is None or schema.startswith("pg_"):
-        said.append(
+        reasons.append(
             f"Its search_path ({path}) begins with no schema in which tables are kept. Set it"
             f" with ALTER ROLE {role} SET search_path, or create the schema."
         )
     if getattr(connection, "pooled", False):
-        said += [
+        reasons += [
             f"{name} is {found[name]!r}, and behind a connection pooler it cannot be set for one client."
             f" Run: ALTER ROLE {role} SET {name} = '{value}'"
             for name, (value, accepts) in _POOLED.items()
             if name in found and not accepts(found[name])
         ]
-    return said
+    return reasons

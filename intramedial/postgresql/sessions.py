@@ -2,9 +2,9 @@
 
 ALTER SYSTEM, ALTER DATABASE and ALTER ROLE can change what a statement means, how a value is written and how
 long anything may take. Options of the start-up packet take precedence over all three, so a session is opened
-with the settings it relies on ("pins"). A pooler such as PgBouncer in transaction mode refuses or drops these
-options, because one server connection serves many clients. `opened` finds that out and says so; whoever
-opened the session then sets what it needs within each transaction.
+with the settings that it relies on ("pins"). A pooler such as PgBouncer in transaction mode refuses or drops
+these options, because one server connection serves many clients. `opened` finds that out and returns it. The
+caller then sets what it needs within each transaction.
 """
 
 import logging
@@ -41,23 +41,23 @@ PINS: Mapping[str, str] = {
     "exit_on_error": "off",
     "idle_session_timeout": "0",
 }
-"""What every session relies on, by the name of PostgreSQL's setting."""
+"""The values on which every session relies, by the name of PostgreSQL's setting."""
 
 PAGES: Mapping[str, str] = {
     **PINS,
     "statement_timeout": "0",
-    # A process that stands still in the middle of a transaction keeps its locks no longer than this, in ms.
+    # In ms. A process that stands still in the middle of a transaction keeps its locks no longer than this.
     "lock_timeout": "10000",
     "idle_in_transaction_session_timeout": "20000",
 }
-"""What Django's own sessions rely on."""
+"""The values on which Django's own sessions rely."""
 
-# A parameter of nobody's: a session that knows it has had its options.
+# A parameter that nothing else uses. A session that has it got its options.
 _MARK = "intramedial.direct"
 # How PgBouncer refuses: `unsupported startup parameter: options`, or `… in options: …` since 1.20.
 _REFUSED = "unsupported startup parameter"
 _TRANSACTION_TIMEOUT_SINCE = 170_000
-ANSWER_S = 8.0  # for what is asked while a session is opened
+ANSWER_S = 8.0  # for each statement while a session is opened
 
 _pooled: dict[Address, bool] = {}
 
@@ -68,15 +68,15 @@ def opened(
     pins: Mapping[str, str],
     transaction_timeout_ms: int = 0,
 ) -> tuple[Connection, bool]:
-    """A session with these pins, and False; or one without them, and True, behind a pooler.
+    """A session, and whether a pooler is in between. Behind a pooler the session does not have the pins.
 
-    `open_session` connects with the `options` it is given (libpq's syntax). Options in `conninfo` are an
-    operator's: they are always sent, and pins take precedence. `transaction_timeout_ms` is for PostgreSQL 17
-    and later, 0 is none. Raises psycopg.OperationalError when no session can be had.
+    `open_session` connects with `options` in libpq's syntax. Options in `conninfo` are an operator's: they
+    are always sent, and pins take precedence. `transaction_timeout_ms` is for PostgreSQL 17 and later; 0 is
+    none. Raises psycopg.OperationalError if no session can be opened.
     """
     given = str(conninfo.get("options") or "")
     address = _address(conninfo)
-    known = _pooled.get(address)  # read once: other threads open sessions meanwhile
+    known = _pooled.get(address)  # read once, since other threads open sessions meanwhile
     if not known:
         try:
             session = open_session(f"{given} {as_options(pins)} -c {_MARK}=yes".strip())
@@ -99,7 +99,7 @@ def opened(
 
 
 def note_pooled(conninfo: Mapping[str, Any]) -> None:
-    """Treat this address as one of a pooler from now on."""
+    """Treat this address as a pooler's from now on."""
     address = _address(conninfo)
     if not _pooled.get(address):
         _pooled[address] = True
@@ -107,6 +107,11 @@ def note_pooled(conninfo: Mapping[str, Any]) -> None:
             "PostgreSQL is behind a connection pooler: settings are set in each transaction, and statements"
             " are not prepared"
         )
+
+
+def forget() -> None:
+    """Forget which addresses are those of poolers."""
+    _pooled.clear()
 
 
 def as_options(pins: Mapping[str, str]) -> str:
@@ -121,7 +126,7 @@ def as_statement(pins: Mapping[str, str]) -> str:
 
 
 def set_for_client(session: "psycopg.Connection[Any]", *names: str) -> None:
-    """Set these pins for the session. Only for settings that poolers keep for each client by themselves."""
+    """Set these pins for the session. Only for settings that a pooler keeps for each client."""
     try:
         for name in names:
             _run(session, f"SET {name} TO '{PINS[name]}'")
@@ -139,7 +144,8 @@ def _address(conninfo: Mapping[str, Any]) -> Address:
 
 
 def _run(session: "psycopg.Connection[Any]", statement: str) -> bytes | None:
-    """The first value, by libpq itself: psycopg would begin a transaction, and wait for ever."""
+    """Run a statement and return its first value. With libpq itself, since psycopg would begin a transaction
+    and wait for ever."""
     pg = session.pgconn
     pg.send_query(statement.encode())
     poll = select.poll()
@@ -149,7 +155,7 @@ def _run(session: "psycopg.Connection[Any]", statement: str) -> bytes | None:
         while pg.is_busy():
             if not poll.poll(ANSWER_S * 1000):
                 session.close()
-                raise psycopg.OperationalError(f"the server said nothing for {ANSWER_S:g} s")
+                raise psycopg.OperationalError(f"the server did not answer for {ANSWER_S:g} s")
             pg.consume_input()
         result = pg.get_result()
         if result is None:

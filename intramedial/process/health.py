@@ -1,11 +1,11 @@
 """`/health/live`: the process answers. `/health/ready`: it can serve what it promises.
 
-A database that answers questions may still refuse every write: its disk is full, somebody holds its lock, it
-has become a read-only copy, its file was deleted. So each part is judged by a write:
+A database that answers reads may still refuse every write: its disk is full, another session holds a lock, it
+has become a read-only copy, its file was deleted. So each part is checked by a write:
 
-- `authority`: its last one, which is at most a moment old; otherwise one made for the purpose;
+- `authority`: its last write if that is recent, otherwise one made for the check;
 - `accounts`: one row of the cache's table, written and committed;
-- `ledger`: the last batch of receipts, and that its tables are there to read.
+- `ledger`: the last batch of receipts, and a read of its table.
 """
 
 import asyncio
@@ -29,11 +29,10 @@ from intramedial.databases.threads import DatabaseThreads
 from intramedial.http import logs
 from intramedial.http.calls import Call, Reply
 from intramedial.http.problems import REASONS, Problem, problem_body
-from intramedial.http.shapes import Absent, Shape, example
-from intramedial.http.shapes import Problem as ProblemShape
+from intramedial.http.shapes import Absent, ProblemShape, Shape, example
 from intramedial.ledger import log
 
-# Together less than two seconds: no answer is older than that.
+# Together less than two seconds: no answer describes an older state.
 CHECK_WITHIN_S = 1.2
 REMEMBERED_S = 0.5
 LOCK_WAIT_MS = 1_000
@@ -45,7 +44,7 @@ _PROBE = (
 )
 
 Check = Callable[[], Awaitable[object]]
-"""Raises when its part does not answer. A dict that it returns is published beside the parts."""
+"""Raises if its part does not work. A dict that it returns is published beside the parts."""
 State = Literal["ok", "failed"]
 Parts = dict[str, State]
 
@@ -63,23 +62,23 @@ class Restored(Shape):
 
     at: str = Field(description="When that was seen.")
     tokens_above: int = Field(description="Every fencing token given since then is above this.")
-    why: str = Field(description="What told of it.")
+    why: str = Field(description="How it was noticed.")
 
 
 class Ready(Shape):
-    """Everything needed for a lease answers. A ledger that does not is said, but delays no lease."""
+    """Everything needed for a lease answers. A ledger that does not answer is listed, and delays no lease."""
 
     ok: Literal[True]
     parts: dict[str, State] = Field(description="authority, accounts, ledger: each `ok` or `failed`.")
     ledger_dropped: int = Absent(
         ge=1,
-        description="How many entries the ledger lacks for good since this process began: it was away, and "
-        "no more could wait. Their receipts are good.",
+        description="How many entries the ledger lacks for good since this process began: it did not answer, "
+        "and no more of them could wait. Their receipts are valid.",
     )
-    restored: Restored = Absent(description="There once the database of leases was restored.")
+    restored: Restored = Absent(description="Present once the database of leases was restored.")
     clock_ahead_ms: int = Absent(
         ge=1,
-        description="By how much the authority's clock is ahead of the machine's; there if it is much.",
+        description="By how much the authority's clock is ahead of the machine's; present if it is much.",
     )
 
 
@@ -102,8 +101,9 @@ class NotReady(ProblemShape):
 
 
 def router(authority: Check, ledger_fault: Callable[[], str], dropped: Callable[[], int]) -> Router:
-    """The health checks. `authority` raises unless leases can be written; `ledger_fault` returns why the last
-    batch of receipts did not reach the ledger, or an empty text; `dropped` how many it lacks for good."""
+    """The operations of the health checks. `authority` raises unless leases can be written. `ledger_fault`
+    returns why the last batch of receipts did not reach the ledger, or "". `dropped` returns how many entries
+    it lacks for good."""
     routes = Router(tags=["health"], by_alias=True)
     readiness = Readiness({"authority": authority, "accounts": accounts(), "ledger": ledger(ledger_fault)})
 
@@ -114,7 +114,7 @@ def router(authority: Check, ledger_fault: Callable[[], str], dropped: Callable[
         response={200: Live, 413: ProblemShape, 422: ProblemShape},
     )
     async def live(request: Call) -> Reply:
-        """Answers as long as the process does; asks nothing of its databases."""
+        """Answers as long as the process runs. It does not use the databases."""
         return Reply(200, b'{"ok":true}')
 
     @routes.get(
@@ -124,31 +124,31 @@ def router(authority: Check, ledger_fault: Callable[[], str], dropped: Callable[
         response={200: Ready, 413: ProblemShape, 422: ProblemShape, 503: NotReady},
     )
     async def ready(request: Call) -> Reply:
-        """Whether leases can be decided and callers told apart."""
+        """Whether leases can be decided and callers authenticated."""
         parts = await readiness.parts()
         if failed := [name for name in ("authority", "accounts") if parts[name] != "ok"]:
             problem = Problem("authority_unavailable", f"Not answering: {', '.join(failed)}.")
-            body = problem_body(problem, logs.request_id.get()) | {"parts": parts} | readiness.told
+            body = problem_body(problem, logs.request_id.get()) | {"parts": parts} | readiness.details
             headers = ((b"retry-after", b"1"),)
             return Reply(503, orjson.dumps(body), headers, b"application/problem+json")
         lost = {"ledgerDropped": dropped()} if dropped() else {}
-        return Reply(200, orjson.dumps({"ok": True, "parts": parts} | readiness.told | lost))
+        return Reply(200, orjson.dumps({"ok": True, "parts": parts} | readiness.details | lost))
 
     return routes
 
 
 def ask_ready(within_s: float = 3.0) -> dict[str, Any] | None:
-    """What the server of these settings says at `/health/ready`; None when no server answers there."""
+    """The answer of this installation's server at `/health/ready`. None if no server answers there."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 (not bound)
     connection = http.client.HTTPConnection(host, settings.PORT, timeout=within_s)
     try:
         connection.request("GET", "/health/ready")
-        said = orjson.loads(connection.getresponse().read())
+        answer = orjson.loads(connection.getresponse().read())
     except (OSError, http.client.HTTPException, ValueError):
         return None
     finally:
         connection.close()
-    return said if isinstance(said, dict) else None
+    return answer if isinstance(answer, dict) else None
 
 
 def accounts() -> Check:
@@ -162,12 +162,12 @@ def accounts() -> Check:
 
 
 def _write(alias: str) -> None:
-    """Write one row and commit it, over a connection of its own: it finds the file that is there now."""
+    """Write one row and commit it, over a new connection, which opens the file that is there now."""
     connection = connections[alias]
     try:
         databases.file_now(alias)
         with connection.cursor() as cursor:
-            # Not for as long as pages wait: a lock held longer than this keeps pages waiting too.
+            # Shorter than for pages: a lock that is held longer than this keeps pages waiting too.
             if connection.vendor == "sqlite":
                 cursor.execute(f"PRAGMA busy_timeout = {LOCK_WAIT_MS}")
             else:
@@ -179,7 +179,7 @@ def _write(alias: str) -> None:
 
 
 def ledger(fault: Callable[[], str]) -> Check:
-    """A check that the ledger takes what it is given, and can be read."""
+    """A check that the ledger takes entries and can be read."""
     threads = DatabaseThreads("health-ledger", 1)
 
     async def check() -> None:
@@ -191,19 +191,20 @@ def ledger(fault: Callable[[], str]) -> Check:
 
 
 class Readiness:
-    """Runs the checks side by side, once for all who ask at the same time, and keeps the outcome a moment."""
+    """Runs the checks at the same time, once for all callers that ask meanwhile, and keeps the result a
+    moment."""
 
     def __init__(self, checks: Mapping[str, Check], clock: Callable[[], float] = time.monotonic):
         self._checks = checks
         self._clock = clock
         self._until = float("-inf")
-        self.told: dict[str, Any] = {}
-        """What checks returned besides, when they last succeeded."""
+        self.details: dict[str, Any] = {}
+        """What a check returned beside its state when it last succeeded."""
         self._running: asyncio.Task[Parts] | None = None
         self._known: dict[str, State] = {}
 
     async def parts(self) -> Parts:
-        """Each part and how it is."""
+        """The state of each part."""
         task = self._running
         if task is None or task.get_loop() is not asyncio.get_running_loop() or self._clock() >= self._until:
             task = self._running = asyncio.get_running_loop().create_task(self._run())
@@ -218,11 +219,11 @@ class Readiness:
     async def _state(self, name: str, check: Check) -> State:
         try:
             async with asyncio.timeout(CHECK_WITHIN_S):
-                said = await check()
-                if isinstance(said, dict):
-                    self.told = said
+                details = await check()
+                if isinstance(details, dict):
+                    self.details = details
         except Exception as error:
-            # Asked every second, it would fill the log with one line.
+            # Only the first time: asked every second, it would fill the log.
             if self._known.get(name) != "failed":
                 logger.error("health: %s fails: %s: %s", name, type(error).__name__, error)
             self._known[name] = "failed"

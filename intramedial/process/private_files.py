@@ -1,4 +1,5 @@
-"""Keeps the data directory private: keys, secrets and databases are for the user that runs the server."""
+"""Keeps the data directory private: only the user that runs the server may read keys, secrets and
+databases."""
 
 import logging
 import os
@@ -11,13 +12,13 @@ logger = logging.getLogger(__name__)
 
 DIRECTORY, FILE = 0o700, 0o600
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-# The files that are ours; whatever else an operator keeps there is left alone.
+# The files of this service. Other files that an operator keeps there are left alone.
 PATTERNS = ("*.sqlite3*", "secret_key*", "keys/*", "keys/.draft-*")
 
 
 @contextmanager
 def created_private() -> Iterator[None]:
-    """Files that are made in the block are for this user only."""
+    """Only this user may read files that are made in the block."""
     before = os.umask(OTHERS)
     try:
         yield
@@ -26,8 +27,8 @@ def created_private() -> Iterator[None]:
 
 
 def hand_over(made: Path | int, directory: Path) -> None:
-    """Give a file (or its descriptor) that root has made here to the directory's owner, as whom the server
-    runs. Where that is not allowed (a container without the right, NFS), it stays root's."""
+    """Give a file (or its descriptor) that root has made to the directory's owner, since the server runs as
+    that user. Where that is not allowed (a container without the right, NFS), root keeps it."""
     if os.geteuid() != 0:
         return
     with suppress(OSError):
@@ -37,8 +38,8 @@ def hand_over(made: Path | int, directory: Path) -> None:
 
 
 def tighten(data_dir: Path) -> None:
-    """Take the group's and the others' permissions from the data directory and the files in it that are
-    ours; log what was open, and what cannot be closed."""
+    """Take the permissions of the group and of others from the data directory and this service's files in it.
+    Log what others could read, and what cannot be changed."""
     for directory in (data_dir, data_dir / "keys"):
         if directory.is_dir():
             _tighten(directory, DIRECTORY)
@@ -52,7 +53,7 @@ def _tighten(path: Path, wanted: int) -> None:
     try:
         found = path.stat()
     except OSError:
-        return  # it is gone: a draft, or the log of a database that was closed
+        return  # deleted meanwhile: a draft, or the log of a database that was closed
     mode = stat.S_IMODE(found.st_mode)
     if not mode & OTHERS:
         return

@@ -1,19 +1,19 @@
-"""Several server processes on one listening socket, and one process that watches over them.
+"""Several server processes on one listening socket, and one process that supervises them.
 
-The supervisor binds the socket, starts the workers, replaces those that end, and stops them all. It never
-serves a request, so nothing that a request does can bring it down.
+The supervisor binds the socket, starts the workers, replaces those that end, and stops them all. It serves no
+requests, so no request can make it fail.
 
-- A worker that ends, however it ends, is replaced. One that had served for a while is replaced at once;
-  starts that fail are repeated after a pause that doubles, up to `PAUSE_MOST_S`, with jitter, while the
-  other workers go on serving.
-- A worker that is not ready after `START_WITHIN_S`, or whose event loop says nothing for `SILENT_S`, is
-  killed and replaced.
-- When no worker serves and every one of them has failed to start `TRIES` times in a row (`FIRST_TRIES`
-  when none ever served), the supervisor ends with exit code 1: a listening socket that nobody accepts
-  from would leave callers hanging.
-- SIGTERM or SIGINT stops all workers, each after the requests it has under way, and the exit code is 0.
-- Each worker holds the reading end of a pipe whose writing end only the supervisor has, the lifeline.
-  When the supervisor is gone, killed with -9 too, its workers read the end of it and stop.
+- Every worker that ends is replaced. One that had served for `STEADY_S` is replaced at once. A start that
+  failed is repeated after a pause that doubles up to `PAUSE_MOST_S`, with jitter, while the other workers go
+  on serving.
+- A worker that is not ready after `START_WITHIN_S`, or whose event loop sends no sign of life for `SILENT_S`,
+  is killed and replaced.
+- If no worker serves and each of them has failed to start `TRIES` times in a row (`FIRST_TRIES` if none ever
+  served), the supervisor ends with exit code 1. Otherwise callers would connect to a socket that no process
+  accepts from.
+- SIGTERM or SIGINT stops all workers, each after its requests under way, and the exit code is 0.
+- Each worker holds the reading end of a pipe, the lifeline; only the supervisor has the writing end. When the
+  supervisor ends, by `kill -9` too, the workers read the end of the pipe and stop.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ READY, BEAT = b"r", b"."
 TICK_S = 0.2
 START_WITHIN_S = 60.0
 SILENT_S = 30.0
-STEADY_S = 10.0  # a worker that served for so long is no failed start
+STEADY_S = 10.0  # a worker that served for so long did not fail to start
 PAUSE_FIRST_S, PAUSE_MOST_S = 0.5, 30.0
 FIRST_TRIES, TRIES = 3, 5
 STOP_S = 30.0  # for the requests under way, the authority and the databases
@@ -65,22 +65,22 @@ class Worker:
         self.killed_for = ""
 
     def listen(self, now: float) -> bool:
-        """Read what it has reported; whether it has just become ready."""
+        """Read its reports, and return whether it has just become ready."""
         with contextlib.suppress(BlockingIOError):
-            if said := os.read(self.status, 4096):
+            if reports := os.read(self.status, 4096):
                 self.heard_at = now
-                if READY in said and self.serves_since is None:
+                if READY in reports and self.serves_since is None:
                     self.serves_since = now
                     return True
         return False
 
     def kill(self, why: str) -> None:
-        """End it at once."""
+        """Kill it at once."""
         self.killed_for = why
         self.process.kill()
 
     def how_it_ended(self) -> str:
-        """In words."""
+        """How it ended, in words."""
         code = self.process.returncode
         if self.killed_for:
             return f"was killed: {self.killed_for}"
@@ -91,7 +91,7 @@ class Worker:
 
 
 class Slot:
-    """The place of one worker, whichever process fills it."""
+    """The place of one worker. Several processes may fill it one after the other."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -106,8 +106,8 @@ class Slot:
 
 
 class Supervisor:
-    """`command` starts a worker and is given `--worker=LISTENER,LIFELINE,STATUS`, three file descriptors.
-    `announce` is called once, when the first worker serves."""
+    """Runs `count` workers. `command` starts one and gets `--worker=LISTENER,LIFELINE,STATUS`, three file
+    descriptors. `announce` is called once, when the first worker serves."""
 
     def __init__(
         self, command: Sequence[str], count: int, listener: socket.socket, announce: Callable[[], None]
@@ -119,13 +119,13 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._lifeline, self._held = os.pipe()
         self._stopping = False
-        # Seconds in which the supervisor ran: when it was stopped itself, its workers were not silent.
+        # Seconds in which the supervisor ran. While it was stopped itself, its workers were not silent.
         self._now = 0.0
 
     def run(self) -> int:
-        """Serve until told to stop; returns the exit code."""
-        for told in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(told, self._stop)
+        """Supervise until a signal stops it, and return the exit code."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
         try:
             return self._watch()
         finally:
@@ -170,7 +170,7 @@ class Supervisor:
         elif worker.process.poll() is not None:
             self._ended(slot, worker)
         elif worker.killed_for:
-            return  # its end is on its way
+            return  # it will end soon
         elif worker.serves_since is None and self._now - worker.started_at > START_WITHIN_S:
             worker.kill(f"it was not ready after {START_WITHIN_S:g} s")
         elif worker.serves_since is not None and self._now - worker.heard_at > SILENT_S:
@@ -203,7 +203,7 @@ class Supervisor:
         )
 
     def _pause(self, slot: Slot) -> float:
-        """A start has failed: when to try again; returns in how many seconds."""
+        """Set when to start again after a failure, and return in how many seconds that is."""
         slot.failures += 1
         most_s = min(PAUSE_MOST_S, PAUSE_FIRST_S * 2.0 ** min(slot.failures - 1, 16))
         pause_s = most_s * random.uniform(0.5, 1.0)  # noqa: S311
@@ -215,7 +215,7 @@ class Supervisor:
         os.close(worker.status)
 
     def _end_all(self) -> None:
-        self._listener.close()  # no new connection waits for a server that ends
+        self._listener.close()  # so that no new connection waits for a server that ends
         workers = [slot.worker for slot in self._slots if slot.worker is not None]
         for worker in workers:
             worker.process.terminate()
@@ -238,14 +238,15 @@ class Supervisor:
 
 
 class Line:
-    """A worker's side: what it reports, and the lifeline it follows. `given` is the option `--worker`."""
+    """A worker's side: its reports, and the lifeline. `given` is the value of the option `--worker`."""
 
     def __init__(self, given: str) -> None:
         self.listener, self._lifeline, self._status = (int(number) for number in given.split(","))
         os.set_blocking(self._status, False)
 
     def follow(self) -> None:
-        """Stop this process when the supervisor is gone: as by SIGTERM, or at once if that takes too long."""
+        """Stop this process when the supervisor has ended: as by SIGTERM, or at once if that takes too
+        long."""
         threading.Thread(target=self._follow, name="lifeline", daemon=True).start()
 
     def _follow(self) -> None:
@@ -260,7 +261,7 @@ class Line:
         self._report(READY)
 
     def beat(self) -> None:
-        """Report that its event loop runs; called about once a second."""
+        """Report that its event loop runs. Called about once a second."""
         self._report(BEAT)
 
     def _report(self, what: bytes) -> None:

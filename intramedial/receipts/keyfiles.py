@@ -1,7 +1,8 @@
 """The files that hold the signing keys: one JWK each, numbered, written once and never changed.
 
-The directory is private (0700), and so is each file (0600). Names are given out by linking a finished file to
-the next free number, which fails when another process was first: no lock, and never half a file to be read.
+The directory is private (0700), and so is each file (0600). A finished file gets its name by a link to the
+next free number. The link fails if another process was first, so no lock is needed, and no process reads half
+a file.
 """
 
 import contextlib
@@ -16,11 +17,11 @@ _NAME = re.compile(r"(\d{6})\.jwk")
 
 
 class KeyFileError(Exception):
-    """A signing key's file cannot be used. The message names the file and nothing that is in it."""
+    """A signing key's file cannot be used. The message names the file and nothing of its contents."""
 
 
 def names(directory: Path) -> list[str]:
-    """The names of the key files in order of their making; empty if there is no directory yet."""
+    """The names of the key files, oldest first. Empty if there is no directory yet."""
     try:
         return sorted(name for name in os.listdir(directory) if _NAME.fullmatch(name))
     except FileNotFoundError:
@@ -32,7 +33,7 @@ def read(file: Path) -> dict[str, Any]:
     try:
         document = json.loads(file.read_bytes())
     except (OSError, ValueError) as error:
-        # The cause is cut off: a parser's error holds the whole text, which is the private key.
+        # Without the cause: a parser's error holds the whole text, which is the private key.
         raise KeyFileError(f"{file} cannot be read: {type(error).__name__}") from None
     if not isinstance(document, dict):
         raise KeyFileError(f"{file} is not a JWK")
@@ -40,9 +41,10 @@ def read(file: Path) -> dict[str, Any]:
 
 
 def add(directory: Path, document: dict[str, Any], *, number: int | None = None) -> bool:
-    """Write a JWK under the next free number, or under ``number``; False if another process took that one."""
+    """Write a JWK under the next free number, or under ``number``: False if another process took that
+    number."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    directory.chmod(0o700)  # it may have been made by hand
+    directory.chmod(0o700)  # an operator may have made it
     draft = directory / f".draft-{os.getpid()}-{secrets.token_hex(8)}"
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as handle:
@@ -70,7 +72,7 @@ def _next_number(directory: Path) -> int:
 
 
 def _sync_directory(directory: Path) -> None:
-    # The new name must survive a power cut, as every receipt under the key relies on it.
+    # The new name must survive a power cut, since every receipt of the key relies on it.
     with contextlib.suppress(OSError):  # some systems cannot sync a directory
         handle = os.open(directory, os.O_RDONLY)
         try:

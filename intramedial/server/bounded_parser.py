@@ -1,14 +1,17 @@
-"""Requests parsed within limits, whatever a client sends and however it is divided.
+"""Requests parsed within limits, whatever a client sends and however TCP divides it.
 
-The parser cannot be stopped within what it is fed. So it is never fed more than one request: at most up to
-the next empty line, with which each head and each chunked body ends, or as many bytes as the body was
-declared to have.
+The parser cannot be stopped in the middle of what it is fed. So it is never fed more than one request: at
+most up to the next empty line, which ends each head and each chunked body, or as many bytes as the body's
+declared length.
 """
 
+import asyncio
 from typing import Any
 
 import httptools
+from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from intramedial.http.problems import Problem
 from intramedial.server import refusals, upgrades
@@ -18,48 +21,57 @@ from intramedial.server.refusals import refusal
 END = b"\r\n\r\n"
 HEAD_BYTES, HEAD_FIELDS = 32_768, 100
 CHUNK_BYTES, CHUNK_HEAD = 16_384, 16
-"""Bytes of a chunked body that are not content: at most so many, besides so many for each chunk."""
+"""Bytes of a chunked body that are not content: at most `CHUNK_BYTES`, and `CHUNK_HEAD` for each chunk."""
 CHUNKS = 16_384
-"""Chunks of a body. Each costs as much as hundreds of bytes. A body of the API may come byte by byte."""
+"""Chunks that a body may have. Each costs as much as hundreds of bytes; an API body may still come byte by
+byte."""
 
 LENGTH_DIGITS = 20
 
 API_PREFIXES = (b"/api/", b"/mcp", b"/health/", b"/.well-known/", b"/openapi.json")
 SMALL_BODY = 16_384
 LARGE_BODIES = 32 * 1024 * 1024
-"""Bytes of bodies larger than `SMALL_BODY` that may wait at once, of all connections, to be whole."""
+"""Bytes reserved at once, over all connections, for bodies larger than `SMALL_BODY` that are still
+arriving."""
 
 BODY_GRACE_S, BODY_BYTES_PER_S = 10, 500
-"""A body has so long at least; after that it must have come at this rate."""
+"""After `BODY_GRACE_S` a body must have arrived at this rate."""
 
 FORESEEN = (httptools.HttpParserError, UnicodeError)
-"""What the callbacks of the parser raise for the bad target of a request."""
+"""What the parser's callbacks raise for a malformed request target."""
 
 WAITING, BODY, OWED, REFUSED, GONE = range(5)
-"""What a connection does: it waits for the rest of a head, or for any; for the rest of a body; an answer is
-owed; a request was refused and what comes is dropped; it is closed, or speaks another protocol."""
+"""The states of a connection. WAITING: for a head or the rest of one. BODY: for the rest of a body. OWED: the
+application works on the answer. REFUSED: a request was refused, and what still arrives is dropped. GONE: it
+is closed, or another protocol has it."""
 
 
 class Bounded(HttpToolsProtocol):
-    """A connection's requests. A subclass says what becomes of one: `begin`, `refuse`, `shake_hands`, and of
-    bytes behind one: `set_aside`."""
+    """Parses a connection's requests. A subclass handles a complete request (`begin`), a refused one
+    (`refuse`), a handshake (`shake_hands`) and the bytes behind a request (`set_aside`)."""
 
-    used = False  # a request of it has been answered
+    used = False  # one of its requests has been answered
     state = WAITING
-    url = b""  # the target of the request, as far as it is there
+    url = b""  # the target of the request, as far as it has arrived
     _fault: Problem | None = None  # why the request that is being parsed is refused
     _upgrading = False  # its head asks for another protocol
-    _partial = False  # a part of its head is there
-    _budget = HEAD_BYTES  # what is left for its head
-    _left = 0  # bytes of its body that are still to come, when its length was declared
+    _partial = False  # a part of its head has arrived
+    _budget = HEAD_BYTES  # bytes left for its head
+    _left = 0  # bytes of its body still to come, when its length was declared
     _limit = 0  # bytes that its body may have, when it comes in chunks
-    _extra = 0  # bytes left for chunks besides their content
+    _extra = 0  # bytes left for what is not content in its chunks
     _chunks = 0  # chunks it may still have
     _since = 0  # the sweep at which its head was complete
-    _reserved = 0  # bytes of `LARGE_BODIES` that it has
-    _tail = b""  # the last bytes parsed, when no empty line ends there
+    _reserved = 0  # its part of `LARGE_BODIES`, in bytes
+    _tail = b""  # the last bytes parsed, unless an empty line ends there
 
-    def __init__(self, config: Any, server_state: Any, app_state: Any, _loop: Any = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.listener = listener_of(server_state, self.loop)
         self.limits = self.listener.limits
@@ -67,23 +79,23 @@ class Bounded(HttpToolsProtocol):
         self._body = bytearray()
 
     def begin(self, body: bytes) -> None:
-        """A request is all there."""
+        """Handle a request that has arrived completely."""
         raise NotImplementedError
 
     def refuse(self, problem: Problem) -> None:
-        """A request is over a limit, or is none."""
+        """Handle a request that is malformed or over a limit."""
         raise NotImplementedError
 
     def shake_hands(self, fields: upgrades.Fields) -> None:
-        """A request asks for a live socket."""
+        """Handle a request for a live socket."""
         raise NotImplementedError
 
     def set_aside(self, data: bytes) -> None:
-        """`data` came behind the end of a request."""
+        """Handle `data` that came behind the end of a request."""
         raise NotImplementedError
 
     def parse(self, data: bytes) -> None:
-        """Parse up to the end of one request, and keep the rest."""
+        """Parse up to the end of one request, and set the rest aside."""
         while data:
             size = min(self._left, len(data)) if self._left else self._up_to_empty_line(data)
             if size == len(data):
@@ -100,9 +112,9 @@ class Bounded(HttpToolsProtocol):
             self.set_aside(data)
 
     def _up_to_empty_line(self, data: bytes) -> int:
-        """How much of `data` may be parsed without passing the end of a request."""
+        """How many bytes of `data` may be parsed without passing the end of a request."""
         tail, end = self._tail, 0
-        if tail and (at := (tail + data[:3]).find(END)) >= 0:  # it began in what was parsed before
+        if tail and (at := (tail + data[:3]).find(END)) >= 0:  # it began in the bytes parsed before
             end = at + 4 - len(tail)
         elif (at := data.find(END)) >= 0:
             end = at + 4
@@ -138,7 +150,7 @@ class Bounded(HttpToolsProtocol):
             self._fault = self._too_long()
         elif not self._partial and self._budget < HEAD_BYTES:
             self._partial = True
-            if self.used:  # else it has been due since it was connected
+            if self.used:  # the first request has had a deadline since the connection was made
                 self.due = self.listener.tick + self.limits.head_s + 1
 
     def _too_long(self) -> Problem:
@@ -150,12 +162,12 @@ class Bounded(HttpToolsProtocol):
             431, f"The head of a request may have at most {HEAD_BYTES} bytes and {HEAD_FIELDS} fields."
         )
 
-    # --- from the parser -----------------------------------------------------------------------------------
+    # --- called by the parser ------------------------------------------------------------------------------
 
     def on_headers_complete(self) -> None:
-        """Decide whether there will be a body, and whether it may be as long as it is."""
+        """Find out whether there will be a body, and whether it may be so long."""
         self.state, self._partial, self._since = BODY, False, self.listener.tick
-        fields, self.headers = self.headers, []  # trailers end up in that list, and nowhere else
+        fields, self.headers = self.headers, []  # trailers end up in that list, which nothing reads
         if self._budget < 0 or len(fields) > HEAD_FIELDS:
             self._fault = self._too_long()
             return
@@ -163,11 +175,11 @@ class Bounded(HttpToolsProtocol):
         self._left = self._limit = 0
         self._upgrading = self.parser.should_upgrade()
         if self._upgrading:
-            return  # the parser takes the request to end here
+            return  # for the parser the request ends here
         declared = 0
         for name, value in fields:
             if name == b"content-length":
-                if len(value) > LENGTH_DIGITS:  # the parser lets any number of zeros lead
+                if len(value) > LENGTH_DIGITS:  # the parser takes any number of leading zeros
                     self._fault = refusal(400, f"Content-Length has more than {LENGTH_DIGITS} digits.")
                     return
                 declared = int(value)
@@ -179,7 +191,7 @@ class Bounded(HttpToolsProtocol):
             self._expect_body(declared)
 
     def _expect_body(self, declared: int) -> None:
-        """A body of that many bytes will come; with -1, in chunks."""
+        """Prepare for a body of so many bytes; -1 stands for a body in chunks."""
         limits = self.limits
         limit = limits.api_body if self.url.startswith(API_PREFIXES) else limits.page_body
         if declared > limit:
@@ -200,14 +212,14 @@ class Bounded(HttpToolsProtocol):
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_chunk_header(self) -> None:
-        """A chunk begins, which may be the one without content that ends the body."""
+        """Count a chunk. The last one, without content, is one of them."""
         self._extra += CHUNK_HEAD
         self._chunks -= 1
         if self._chunks < -1:
             self._fault = self._fault or refusal(413, f"The body may have at most {CHUNKS} chunks.")
 
     def on_body(self, body: bytes) -> None:
-        """Note a part of the body."""
+        """Add a part of the body."""
         self._body += body
         if self._left:
             self._left -= len(body)
@@ -223,21 +235,21 @@ class Bounded(HttpToolsProtocol):
             self.begin(body)
 
     def release(self) -> None:
-        """The body of the request is not kept any more."""
+        """Give up the request's part of `LARGE_BODIES`."""
         if self._reserved:
             self.listener.large_bodies -= self._reserved
             self._reserved = 0
 
     def forget(self) -> None:
-        """Let go of what was parsed."""
+        """Drop what was parsed of the request."""
         self._body, self._fault = bytearray(), None
         self.release()
 
     # --- other protocols -----------------------------------------------------------------------------------
 
     def _upgrade(self) -> None:
-        """Its head asks for another protocol."""
-        fields, self._upgrading = self.scope["headers"], False
+        """Handle a head that asks for another protocol."""
+        fields, self._upgrading = list(self.scope["headers"]), False
         method, version = self.parser.get_method(), self.parser.get_http_version()
         if self._fault is not None:
             self.refuse(self._fault)
@@ -248,5 +260,5 @@ class Bounded(HttpToolsProtocol):
         else:
             self.parser = httptools.HttpRequestParser(self)
             self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
-            self.state, self._budget = WAITING, 2 * HEAD_BYTES  # it was not too long before
+            self.state, self._budget = WAITING, 2 * HEAD_BYTES  # its length was checked before
             self._feed(upgrades.plain_head(method, self.url, version, fields))

@@ -1,13 +1,13 @@
-"""Log lines that clients cause, as one WARNING without a traceback, and not too many of them.
+"""Log lines that clients cause: each a WARNING without a traceback, and not too many of them.
 
-A request for a foreign host, bytes that are no HTTP, a client that goes away while it is served: none of it
-is a fault of this service, and any stranger can cause a thousand a second. Django, uvicorn and asyncio log
-such things as errors, some with tracebacks. `ClientFaults` sits before the handler and rewrites these
-records: level WARNING, no traceback, a `kind`. Of each kind one line is written in `REST_S` seconds; the next
-line says in `leftOut` how many were not written since.
+A request for a foreign host, bytes that are no HTTP, a client that goes away while it is served: none of
+these is a fault of this service, and any client can cause a thousand a second. Django, uvicorn and asyncio
+log them as errors, some with tracebacks. The filter `ClientFaults` rewrites these records: level WARNING, no
+traceback, a `kind`. It lets one line of each kind pass in `REST_S` seconds; `leftOut` in the next line counts
+the ones that were left out.
 
-A line of our own that any stranger can cause names its kind itself, `extra={"kind": "refused_431"}`: it is
-written as it is, and no more often than the others.
+A line of this service that any client can cause names its kind itself, as in `extra={"kind": "refused_431"}`.
+It is not rewritten, but limited like the others.
 """
 
 import logging
@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 REST_S = 10.0
 LONGEST = 200
-"""Characters of a message that repeats what a client sent."""
+"""Characters that a message may have if it repeats what a client sent."""
 
 GONE = frozenset(
     {
@@ -26,9 +26,10 @@ GONE = frozenset(
         *("ConnectionClosed", "ConnectionClosedError", "ConnectionClosedOK"),
     }
 )
-"""Names of the exceptions that asyncio, starlette, uvicorn, Django and websockets have for it."""
+"""Names of the exceptions of asyncio, starlette, uvicorn, Django and websockets for a client that went
+away."""
 SERVERS = ("asyncio", "django.request", "mcp", "uvicorn.error")
-"""Loggers whose connections are clients' ones. A database's connection is logged by others."""
+"""Loggers that log connections of clients. Other loggers log those of databases."""
 MESSAGES = {
     "Invalid HTTP request received.": "bad_http",
     "Unsupported upgrade request.": "bad_http",
@@ -41,17 +42,17 @@ CLIENT_ERROR = range(400, 500)
 
 
 class ClientFaults(logging.Filter):
-    """A filter for a handler. `clock` gives seconds that only rise."""
+    """A filter for a handler. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
         self._lock = threading.Lock()
-        self._written: dict[str, float] = {}  # when the last line of a kind was written
+        self._written: dict[str, float] = {}  # when the last line of each kind was written
         self._left_out: dict[str, int] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is to be written; one that a client caused is rewritten."""
+        """Whether the record is written. A record that a client caused is rewritten first."""
         kind = kind_of(record)
         if kind is None:
             return True
@@ -69,7 +70,7 @@ class ClientFaults(logging.Filter):
 
 
 def kind_of(record: logging.LogRecord) -> str | None:
-    """Which fault of a client a record is about; None for any other record."""
+    """The kind of a client's fault that a record is about, or None for any other record."""
     if record.levelno < logging.WARNING:
         return None
     if _is_ours(record):
@@ -92,7 +93,7 @@ def _is_ours(record: logging.LogRecord) -> bool:
 
 
 def _is_gone(error: BaseException) -> bool:
-    """Whether an error, or each error of a group, is that of a connection that its client ended."""
+    """Whether an error, or each error of a group, comes from a connection that its client ended."""
     if isinstance(error, BaseExceptionGroup):
         return all(_is_gone(one) for one in error.exceptions)
     return type(error).__name__ in GONE
@@ -101,7 +102,7 @@ def _is_gone(error: BaseException) -> bool:
 def _rewrite(record: logging.LogRecord, kind: str) -> None:
     message = record.getMessage()
     if kind == "foreign_host":
-        # Django names its own setting, which is made from one of ours.
+        # Django names its own setting, which is made from one of this service.
         message = message.replace("ALLOWED_HOSTS", "INTRAMEDIAL_ALLOWED_HOSTS")
     elif kind == "client_gone":
         message = "a client went away before it was answered"

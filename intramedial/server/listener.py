@@ -1,26 +1,27 @@
-"""All connections of one server process: how many there may be, and until when each may stay as it is.
+"""All connections of one server process: how many there may be, and how long each may stay in one state.
 
 Theory of operation
 ===================
 
-A stranger with sockets must not be able to use up the process. So each connection has one integer, `due`: the
-sweep at which it expires if nothing happens. One timer sweeps all connections once a second. It counts sweeps
-and reads no clock: a process that was stopped, or whose event loop stalled, does not age its connections. The
-sweep comes before the loop has read what arrived in the meantime, so connections that are due are looked at a
-moment later: one whose data was waiting has been read by then and is not due any more.
+A client that opens many sockets must not be able to use up the process. So each connection has one integer,
+`due`: the number of the sweep at which it expires if nothing happens. A timer sweeps all connections once a
+second. It counts sweeps and reads no clock, so connections do not age while the process is stopped or its
+event loop stalls. The sweep runs before the loop has read what arrived in the meantime. So the connections
+that are due are checked again a moment later: by then the loop has read what was waiting, and those are not
+due any more.
 
-When there are too many connections, the listener closes one for the newcomer, in this order:
+When there are too many connections, the listener closes one to make room for the new one, in this order:
 
-1. connections that have never completed a request, the oldest first; one whose request has arrived and is not
-   yet read is passed over once;
-2. idle connections of callers who never showed a valid credential, of the address that has most of them, then
-   the one that was used longest ago;
+1. connections that have never completed a request, the oldest first; one whose request has arrived but was
+   not read yet is passed over once;
+2. idle connections of callers without a valid credential: those of the address that has most of them, and
+   among these the one that was used longest ago;
 3. connections whose request for a page waits for its turn (`PageTurns`), the newest first;
-4. idle connections of callers who showed a valid credential, the one that was used longest ago.
+4. idle connections of callers with a valid credential, the one that was used longest ago.
 
-When there is none of these, the newcomer is refused with 503. A live socket whose client was let in does not
-count any more, since workspaces have limits of their own for them; it still uses a descriptor. Some
-descriptors are kept in reserve for databases, files and logs.
+When there is none of these, the new connection is refused with 503. An admitted live socket does not count,
+since each workspace has its own limit of live sockets; it still uses a descriptor. Some descriptors are
+reserved for databases, files and logs.
 """
 
 import asyncio
@@ -30,30 +31,32 @@ import resource
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
 from uvicorn.server import ServerState
 
 from intramedial.http import addresses
+from intramedial.http.rates import Buckets
 
 logger = logging.getLogger(__name__)
 
 SWEEP_S = 1.0
 READ_FIRST_S = 0.02
-"""From a sweep until what is due expires: the event loop reads in between."""
+"""How long after a sweep the connections that are due expire. The event loop reads in between."""
 
 RESERVED_DESCRIPTORS = 96
-"""Descriptors that no connection gets: databases, their logs and locks, files that are being served."""
+"""Descriptors that no connection gets. They are for databases, their logs and locks, and files being
+served."""
 LAST_DESCRIPTORS = 24
-"""When one of the last is given to a connection, something else takes more than was reserved."""
+"""When a connection gets one of these last descriptors, something else uses more than the reserve."""
 
 PAGES_AT_ONCE = 4
-"""Requests for pages that are worked on at once. Each has a thread, and each running thread delays leases."""
+"""Requests for pages that run at once. Each has a thread, and each running thread delays leases."""
 
 LINGERING = 32
-"""Refused connections that may wait at once for their clients to read why."""
+"""Refused connections that may stay open at once until their clients have read the refusal."""
 
 HANDSHAKE_BURST, HANDSHAKES_PER_S = 40, 4
 """Live socket handshakes that may fail from one address: at once, and a second in the long run."""
@@ -61,25 +64,28 @@ HANDSHAKE_ADDRESSES = 4096
 
 
 class Member(Protocol):
-    """A connection as the listener sees it: see the attributes of `one_write.Protocol`."""
+    """A connection as the listener sees it: `protocol.Protocol` or `websocket.SocketProtocol`."""
 
     due: int
-    idle: bool  # neither running a request nor a live socket
-    used: bool  # has completed a request
-    known: bool  # has shown a valid credential
+    used: bool  # it has completed a request
+    known: bool  # it has shown a valid credential
+
+    @property
+    def idle(self) -> bool:
+        """Whether it runs no request and is no admitted live socket."""
 
     def unread(self) -> bool:
-        """Whether bytes of its client have arrived that were not read yet."""
+        """Whether its client has sent bytes that were not read yet."""
 
     def expire(self) -> None:
         """`due` has come."""
 
     def evict(self) -> None:
-        """Close it for another connection."""
+        """Close it to make room for another connection."""
 
 
 class Limits(NamedTuple):
-    """The settings of a listener: counts, bytes and seconds."""
+    """The limits of a listener, from the settings: counts, bytes and seconds."""
 
     connections: int
     of_address: int
@@ -88,8 +94,7 @@ class Limits(NamedTuple):
     head_s: int
     body_s: int
     unread_s: int
-
-    look_s: int  # how often it is looked whether a client takes its answer
+    look_s: int  # how often the listener checks whether a client takes its answer
 
 
 def limits() -> Limits:
@@ -107,50 +112,51 @@ def limits() -> Limits:
 
 
 class PageTurns:
-    """Turns of requests for pages, so many at once; the others wait, first come, first served."""
+    """Lets `count` requests for pages run at once. The others wait, first come, first served."""
 
     def __init__(self, count: int) -> None:
         self._free = asyncio.Semaphore(count)
         self.waiting: dict[Member, None] = {}
-        """Connections whose requests wait, the one that waits longest first."""
+        """Connections whose requests wait, the longest waiting one first."""
 
     async def take(self, member: Member) -> None:
-        """Wait for a turn. It ends with `give_back`."""
+        """Wait for a turn. The caller ends it with `end`."""
         self.waiting[member] = None
         try:
             await self._free.acquire()
         finally:
             self.waiting.pop(member, None)
 
-    def give_back(self) -> None:
-        """A turn has ended."""
+    def end(self) -> None:
+        """End a turn."""
         self._free.release()
 
 
 class Listener:
-    """The connections of one event loop. `descriptors` is the soft limit of the process."""
+    """The connections of one event loop. `descriptors` is the process's soft limit of open files."""
 
-    def __init__(self, loop: Any, limits: Limits, descriptors: int) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, limits: Limits, descriptors: int) -> None:
         self.loop = loop
         self.limits = limits
         self.tick = 0  # sweeps so far
         self.page_turns = PageTurns(PAGES_AT_ONCE)
-        self.large_bodies = 0  # bytes of large bodies that wait until they are whole
-        self._descriptors = max(8, descriptors - RESERVED_DESCRIPTORS)  # that connections may have
+        self.large_bodies = 0  # bytes reserved for large bodies that are still arriving
+        self._descriptors = max(8, descriptors - RESERVED_DESCRIPTORS)  # connections may have so many
         self._last = descriptors - LAST_DESCRIPTORS
         self._members: dict[Member, None] = {}  # all
-        self._counted: dict[Member, str | None] = {}  # those that count, and the address they count for
-        # Those whose first request has not begun, the oldest first, and whether they were passed over.
+        self._counted: dict[Member, str | None] = {}  # those that count, with the address they count for
+        # Those whose first request has not begun, the oldest first, with whether they were passed over.
         self._fresh: dict[Member, bool] = {}
         self._lingering: dict[Member, None] = {}  # those that were refused, the oldest first
         self._of_address: Counter[str] = Counter()
-        self._failed: dict[str, tuple[float, int]] = {}  # handshakes left as of which sweep, by address
-        self._timer: Any = None
+        self._handshakes = Buckets(HANDSHAKE_BURST, HANDSHAKES_PER_S, HANDSHAKE_ADDRESSES)
+        self._timer: asyncio.TimerHandle | None = None
 
     # --- coming and going ----------------------------------------------------------------------------------
 
     def admit(self, member: Member, peer: str, descriptor: int) -> bool:
-        """Add a new connection, closing an idle one where there are too many. False if none is idle."""
+        """Add a new connection. When there are too many, close an idle one, or return False if none is
+        idle."""
         address = addresses.counted_as(peer, settings.TRUSTED_PROXIES)
         if not self._make_room(address, descriptor):
             return False
@@ -162,13 +168,13 @@ class Listener:
         return True
 
     def watch(self, member: Member) -> None:
-        """Add a connection for its deadlines; it counts against no limit."""
+        """Watch the deadlines of a connection. It counts against no limit."""
         self._members[member] = None
         if self._timer is None:
             self._timer = self.loop.call_later(SWEEP_S, self._on_timer)
 
     def take_over(self, member: Member, successor: Member) -> None:
-        """`successor` has the connection from now on, and counts in place of `member`."""
+        """Let `successor` have the connection, and count in the place of `member`."""
         counted = member in self._counted
         address = self._counted.get(member)
         self.leave(member)
@@ -179,11 +185,11 @@ class Listener:
         self.watch(successor)
 
     def begun(self, member: Member) -> None:
-        """Its first request is served now."""
+        """Note that its first request is being served."""
         self._fresh.pop(member, None)
 
     def uncount(self, member: Member) -> None:
-        """It counts against no limit any more but that of descriptors."""
+        """Stop counting it against every limit except that of descriptors."""
         address = self._counted.pop(member, None)
         if address is not None:
             self._of_address[address] -= 1
@@ -191,7 +197,8 @@ class Listener:
                 del self._of_address[address]
 
     def linger(self, member: Member) -> None:
-        """It was refused, and stays until its client has read that. Of too many such the oldest is closed."""
+        """Keep a refused connection until its client has read the refusal; if there are too many, close the
+        oldest."""
         self.uncount(member)
         self._fresh.pop(member, None)
         self._lingering[member] = None
@@ -202,7 +209,7 @@ class Listener:
             oldest.evict()
 
     def leave(self, member: Member) -> None:
-        """It is closed, or about to be."""
+        """Remove a connection that is closed or about to be closed."""
         self.uncount(member)
         for members in (self._members, self._fresh, self._lingering, self.page_turns.waiting):
             members.pop(member, None)
@@ -232,7 +239,7 @@ class Listener:
         return True
 
     def _idlest(self, address: str | None) -> Member | None:
-        """The connection to close for another one, if any is idle; with `address`, one of that address."""
+        """The idle connection to close for a new one, or None; with `address`, one of that address."""
         if (unused := self._unused(address)) is not None:
             return unused
         idle = [m for m, of in self._counted.items() if m.idle and (address is None or of == address)]
@@ -245,8 +252,8 @@ class Listener:
         return victim
 
     def _unused(self, address: str | None) -> Member | None:
-        """The oldest connection whose first request has not begun. In a flood many connections are accepted
-        before any is read, so one that has something to read goes to the end of the queue once."""
+        """The oldest connection whose first request has not begun, or None. In a flood many connections are
+        accepted before any is read, so a connection with bytes to read goes to the end of the queue once."""
         oldest = None
         for member in list(self._fresh):
             if address is not None and self._counted.get(member) != address:
@@ -265,30 +272,23 @@ class Listener:
     # --- handshakes ----------------------------------------------------------------------------------------
 
     def may_shake_hands(self, address: str) -> bool:
-        """Whether a live socket may still be asked for from this address, after those that failed."""
-        address = addresses.counted_as(address, ()) or ""
-        left, then = self._failed.get(address, (HANDSHAKE_BURST, self.tick))
-        return left + (self.tick - then) * HANDSHAKES_PER_S >= 1
+        """Whether clients of this address may try another live socket, after those that failed."""
+        return self._handshakes.left(addresses.counted_as(address, ()) or "", self.tick) >= 1
 
     def handshake_failed(self, address: str) -> None:
-        """A live socket was asked for from this address and its client was not let in."""
-        address = addresses.counted_as(address, ()) or ""
-        left, then = self._failed.pop(address, (HANDSHAKE_BURST, self.tick))
-        left = min(HANDSHAKE_BURST, left + (self.tick - then) * HANDSHAKES_PER_S)
-        if len(self._failed) >= HANDSHAKE_ADDRESSES:
-            del self._failed[next(iter(self._failed))]
-        self._failed[address] = (max(0, left - 1), self.tick)
+        """Note that a client of this address asked for a live socket and was not admitted."""
+        self._handshakes.take(addresses.counted_as(address, ()) or "", self.tick)
 
     # --- deadlines -----------------------------------------------------------------------------------------
 
     def sweep(self) -> list[Member]:
-        """One second has passed: the connections that are due now."""
+        """Count one more second, and return the connections that are due now."""
         self.tick += 1
         tick = self.tick
         return [member for member in self._members if member.due <= tick]
 
     def expire(self, due: Iterable[Member]) -> None:
-        """End what is still due."""
+        """Expire those that are still due."""
         for member in due:
             if member.due <= self.tick and member in self._members:
                 member.expire()
@@ -303,8 +303,8 @@ class Listener:
 _listeners: WeakKeyDictionary[ServerState, Listener] = WeakKeyDictionary()
 
 
-def listener_of(state: ServerState, loop: Any) -> Listener:
-    """The listener of a server, made at its first connection."""
+def listener_of(state: ServerState, loop: asyncio.AbstractEventLoop) -> Listener:
+    """The listener of a server, which is made at the first connection and ends with the server."""
     found = _listeners.get(state)
     if found is None:
         descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -316,7 +316,7 @@ def listener_of(state: ServerState, loop: Any) -> Listener:
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the soft limit of open files to the hard one; what it is then."""
+    """Raise the soft limit of open files to the hard one, and return the new soft limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with contextlib.suppress(ValueError, OSError):  # some systems refuse their own "unlimited"

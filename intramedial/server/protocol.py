@@ -1,18 +1,18 @@
-"""The HTTP of the server: one request of a connection at a time, its answer in one write, and deadlines.
+"""The server's side of HTTP: one request of a connection at a time, and a deadline for each state.
 
 Theory of operation
 ===================
 
-A request is given to the application when all of it is there, head and body. Until its answer is written
-nothing more is parsed: what the client sends meanwhile waits, and no more than one read of it, since reading
-pauses. So a connection costs a bounded amount of memory whatever its client does.
+The application gets a request when it has arrived completely, head and body. Until its answer is written,
+nothing more is parsed: what the client sends meanwhile waits, at most one read of it, since reading pauses.
+So a connection costs a bounded amount of memory, whatever its client does.
 
-    waiting --head--> body --all of it--> owed (an answer) --written--> waiting
+    waiting --head--> body --complete--> owed (an answer) --written--> waiting
        |                |                                                  |
        +----------------+------> refused: answer, half-close, drop, abort  +--idle--> closed
 
-`bounded_parser.py` parses within limits, `listener.py` counts connections and keeps the deadlines. All
-limits are in `docs/listener.md`.
+`bounded_parser.py` parses within limits, `listener.py` counts connections and checks the deadlines,
+`whole_answers.py` writes the answers. `docs/listener.md` lists all limits.
 """
 
 from functools import lru_cache
@@ -22,53 +22,54 @@ from urllib.parse import unquote
 import httptools
 from django.conf import settings
 
-from intramedial.http import addresses, cross_origin
-from intramedial.http.extensions import KNOWN, WHOLE
+from intramedial.http import addresses, origins
 from intramedial.http.problems import Problem
+from intramedial.http.serving import KNOWN, WHOLE
 from intramedial.server import refusals, upgrades
 from intramedial.server.bounded_parser import API_PREFIXES, BODY, GONE, OWED, REFUSED, WAITING, Bounded
 from intramedial.server.refusals import refusal
-from intramedial.server.transports import HELD, Flow, InParts, OneWrite, Stuck, unread
+from intramedial.server.transports import Flow, InParts, Stuck, unread
+from intramedial.server.websocket import SocketProtocol
 from intramedial.server.whole_answers import InTurn, Whole, lines
 
-__all__ = ["HELD", "OneWrite", "Protocol", "connection"]
-
 LINGER_S, LINGER_BYTES, LINGER_EVERY_S = 2, 1024 * 1024, 0.05
-"""After a refusal, bytes are dropped for so long, so many at most, and read so often."""
+"""After a refusal bytes are dropped: for so many seconds, at most so many, and one read in so many
+seconds."""
 
 SHORT_TARGET = 256
-_EXTENSIONS: dict[str, dict[str, Any]] = {WHOLE: {}}
+_EXTENSIONS: dict[str, dict[object, object]] = {WHOLE: {}}
 
 
 def connection(*args: Any, **kwargs: Any) -> InParts:
-    """uvicorn's factory of protocols: one that is read in small parts."""
+    """What uvicorn calls to make a connection's protocol: one that reads in small parts."""
     return InParts(Protocol(*args, **kwargs))
 
 
 class Protocol(Bounded):
-    """One connection while it speaks HTTP. `due`, `idle`, `used` and `known` are for the listener."""
+    """One connection while it speaks HTTP. It is a `listener.Member`."""
 
     used = known = False
+    flow: Flow
     _rest = b""  # what came while an answer was owed
     _dropped = 0  # bytes that came after a refusal
-    _ending = False  # the server ends: what is arriving is the last request that is answered
-    _no_more = False  # the client has ended its half of the connection
+    _ending = False  # the server ends: the request that is arriving is the last one
+    _client_ended = False  # the client has ended its half of the connection
 
     @property
     def idle(self) -> bool:
-        """Whether no request of it is being served."""
+        """Whether none of its requests is being served."""
         return self.state in (WAITING, BODY)
 
     def unread(self) -> bool:
-        """Whether bytes of its client have arrived that were not read yet."""
+        """Whether its client has sent bytes that were not read yet."""
         return unread(self.transport)
 
-    # --- from the transport --------------------------------------------------------------------------------
+    # --- called by the transport ---------------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
         """See asyncio.Protocol. Refuse the connection when there are too many."""
-        super().connection_made(OneWrite(transport, self.loop))
-        self.flow = Flow(self.transport)
+        super().connection_made(transport)
+        self.flow = Flow(transport)
         self._stuck = Stuck(self.limits.look_s, self.limits.unread_s)
         self.due = self.listener.tick + self.limits.head_s + 1
         peer = self.client[0] if self.client else ""
@@ -85,18 +86,18 @@ class Protocol(Bounded):
         elif self.state != GONE:
             try:
                 self.parse(data)
-            except Exception as error:  # a fault of ours; the event loop would log each of them
+            except Exception as error:  # our fault; the event loop would log each of them
                 refusals.log_fault(error)
                 self.transport.abort()
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> Any:  # a bool, as in asyncio; uvicorn declares None
         """See asyncio.Protocol. A client may half-close after its last request and still read the answer
-        (RFC 9112, 9.6); a connection that is owed no answer is closed."""
-        self._no_more = True
+        (RFC 9112, 9.6). A connection without an answer under way is closed."""
+        self._client_ended = True
         return self.state == OWED
 
     def resume_writing(self) -> None:
-        """See asyncio.Protocol. Go on with the next request, if it waited for the client to read."""
+        """See asyncio.Protocol. Go on with the next request if it waited for the client to read."""
         super().resume_writing()
         self._stuck.moves()
         if self.state == OWED and self.cycle.response_complete and not self.transport.is_closing():
@@ -127,14 +128,14 @@ class Protocol(Bounded):
         self._dropped += len(data)
         if self._dropped > LINGER_BYTES:
             self.transport.abort()
-        else:  # no faster than that: who was refused gets little of the process
+        else:  # slowly: a refused client gets little of the process
             self.flow.pause_reading()
             self.loop.call_later(LINGER_EVERY_S, self.flow.resume_reading)
 
     # --- requests ------------------------------------------------------------------------------------------
 
     def begin(self, body: bytes) -> None:
-        """Start the application with a request that is all there. Raises HttpParserError for a bad target."""
+        """Start the application with a complete request. Raises HttpParserError for a malformed target."""
         scope, url, parser = self.scope, self.url, self.parser
         version = parser.get_http_version()
         if version != "1.1":
@@ -153,17 +154,17 @@ class Protocol(Bounded):
             self.cycle = Whole(self, scope, body, keep_alive, self.on_response_complete)
         else:
             turns, done = self.listener.page_turns, self.on_response_complete
-            self.cycle = InTurn(turns, self, scope, body, keep_alive, done)
+            self.cycle = InTurn(turns, self, self, scope, body, keep_alive, done)
         self._start_asgi_task(self.cycle, self.app)
 
     def on_response_complete(self) -> None:
-        """Go on with what was asked meanwhile, or wait for the next request."""
+        """Go on with what arrived meanwhile, or wait for the next request."""
         self.server_state.total_requests += 1
         self.used = True
         if not self.known and KNOWN in self.cycle.scope:
             self.known = True
         self.release()
-        # Else: closing, or the client does not read; `expire` looks whether it takes what was written.
+        # Otherwise it is closing, or the client does not read: `expire` checks whether it takes its answer.
         if not self.transport.is_closing() and not self.flow.write_paused:
             self._go_on()
 
@@ -171,7 +172,7 @@ class Protocol(Bounded):
         self.state = WAITING
         rest = self._rest
         if not rest:
-            if self._no_more:
+            if self._client_ended:
                 self.transport.close()
             self.due = self.listener.tick + self.timeout_keep_alive + 1
             return
@@ -181,7 +182,7 @@ class Protocol(Bounded):
         self.flow.resume_reading()
 
     def shake_hands(self, fields: list[tuple[bytes, bytes]]) -> None:
-        """Leave the connection to the protocol of live sockets, if the handshake is one."""
+        """Hand the connection over to the protocol of live sockets, unless the handshake is refused."""
         forwarded = b",".join(value for name, value in fields if name == b"x-forwarded-for").decode("latin-1")
         trusted = settings.TRUSTED_PROXIES
         address = addresses.client_address(self.client[0] if self.client else "", forwarded, trusted)
@@ -194,28 +195,27 @@ class Protocol(Bounded):
             return
         self.state = GONE
         self.connections.discard(self)
-        self._successor = self.ws_protocol_class(self.config, self.server_state, self.app_state)
+        self._successor = SocketProtocol(self.config, self.server_state, self.app_state)
         self._successor.address = address
         self.listener.take_over(self, self._successor)
-        own = self.transport.own()
-        reader = own.get_protocol()
+        reader = self.transport.get_protocol()
         if isinstance(reader, InParts):
             reader.protocol = self._successor
         else:
-            own.set_protocol(self._successor)
-        self._successor.connection_made(own)
+            self.transport.set_protocol(self._successor)
+        self._successor.connection_made(self.transport)
         self._successor.data_received(upgrades.handshake_head(self.url, fields))
 
     # --- ends ----------------------------------------------------------------------------------------------
 
     def refuse(self, problem: Problem) -> None:
-        """Answer with the problem, half-close, and drop what still comes: a plain close would reset the
+        """Answer with the problem, half-close, and drop what still arrives. Closing at once would reset the
         connection, and the client could lose the answer."""
         if self.transport.is_closing():
             return
-        # In any other state the header fields are not all there, or those of the request before.
+        # In any other state the header fields are incomplete, or those of the request before.
         complete = self.state == BODY and not self._upgrading
-        shared = cross_origin.of_refusal(self.url, self.scope["headers"]) if complete else ()
+        shared = origins.of_refusal(self.url, self.scope["headers"]) if complete else ()
         self.state, self._rest = REFUSED, b""
         self.forget()
         self.due = self.listener.tick + LINGER_S + 1
@@ -231,7 +231,7 @@ class Protocol(Bounded):
         self.listener.linger(self)
 
     def expire(self) -> None:
-        """`due` has come; see `listener.py`."""
+        """Handle that `due` has come; see `listener.py`."""
         if self.state == REFUSED:
             self.transport.abort()
         elif self.state == OWED or self.transport.get_write_buffer_size():
@@ -244,7 +244,7 @@ class Protocol(Bounded):
             self.transport.close()
 
     def evict(self) -> None:
-        """Close it at once, for another connection. A request that waits for its turn is refused."""
+        """Close it at once to make room for another. A request that waits for its turn is refused."""
         if self.state == OWED:
             self.cycle.disconnected = True
             self.refuse(refusal(503, "There are too many connections. Try again soon.", retry_after="1"))
@@ -254,7 +254,8 @@ class Protocol(Bounded):
             self.transport.close()
 
     def shutdown(self) -> None:
-        """The server ends: close the connection, after the answer to what is asked or still arriving."""
+        """Close the connection because the server ends, but answer the request under way or arriving
+        first."""
         if self.state == REFUSED:
             self.transport.abort()
         elif self.state == BODY:
@@ -264,7 +265,7 @@ class Protocol(Bounded):
 
 
 def _parsed(url: bytes) -> tuple[str, bytes, bytes]:
-    """Path, path as it was written, and query. Raises HttpParserError."""
+    """The path decoded, the path as it was sent, and the query. Raises HttpParserError."""
     parsed = httptools.parse_url(url)
     path = parsed.path or b"/"
     return unquote(path.decode("ascii")), path, parsed.query or b""

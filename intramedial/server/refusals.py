@@ -1,7 +1,7 @@
-"""Answers that the listener gives itself, before the application sees a request, and their lines in the log.
+"""Answers that the listener gives before the application gets a request, and their log lines.
 
-Each is a problem (RFC 9457) in the shape of `problems.py`. The reasons are a closed list, so that a status of
-HTTP itself (408, 431 …) goes with the reason that fits it best.
+Each is a problem (RFC 9457) with the members of `problems.py`. The reasons are a closed list, so a status of
+HTTP itself (408, 431 …) has the reason that fits it best.
 """
 
 import logging
@@ -35,7 +35,7 @@ NO_CONTENT = {
 
 
 def refusal(status: int, detail: str, **headers: str) -> Problem:
-    """The problem of a status in `REASONS`. Names of `headers` are written with `_` for `-`."""
+    """The problem of a status in `REASONS`. The names of `headers` have `_` in the place of `-`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     problem = Problem(REASONS[status], detail, headers=named)
     if problem.status != status:
@@ -49,7 +49,8 @@ def too_large(limit: int) -> Problem:
 
 
 def written(problem: Problem, identifier: str, server_lines: bytes) -> bytes:
-    """A whole HTTP/1.1 answer that ends the connection. `server_lines` are the server's own header fields."""
+    """A whole HTTP/1.1 answer that ends the connection. `server_lines` are the header fields of the
+    server."""
     body = orjson.dumps(problem_body(problem, identifier))
     fields = {
         "x-request-id": identifier,
@@ -65,7 +66,7 @@ def written(problem: Problem, identifier: str, server_lines: bytes) -> bytes:
 
 
 def log_refusal(problem: Problem, identifier: str) -> None:
-    """Log that a request was refused. `client_faults.py` writes one line of each status in ten seconds."""
+    """Log that a request was refused. `client_faults.py` limits the lines of each status."""
     logger.warning(
         "a request was refused before it reached the application: %s",
         problem.detail,
@@ -74,7 +75,8 @@ def log_refusal(problem: Problem, identifier: str) -> None:
 
 
 def log_fault(error: BaseException) -> None:
-    """Log that parsing a request failed in an unforeseen way, a fault of ours; as rarely as refusals."""
+    """Log that parsing a request failed in an unforeseen way, which is our fault. Lines are limited as
+    above."""
     logger.error(
         "a request could not be parsed in an unforeseen way",
         exc_info=error,

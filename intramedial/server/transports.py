@@ -1,7 +1,8 @@
-"""Between the event loop and the protocols: writes are joined, and reads come in small parts.
+"""Between the event loop and the protocols: reads come in small parts, and a client that takes nothing is
+found.
 
-uvicorn writes the head of an answer and its body by themselves: two system calls, and two packets that wake
-the client twice. The event loop reads up to 256 KiB at once, which may then have to wait in memory.
+By itself the event loop reads up to 256 KiB at once, which may then have to wait in memory, once for each
+connection. Writes go to the event loop as they are: uvloop joins what is written in one of its turns.
 """
 
 import asyncio
@@ -9,91 +10,36 @@ import contextlib
 import fcntl
 import struct
 import termios
-from typing import Any
 
 from uvicorn.protocols.http.flow_control import FlowControl
 
 PART = 4096
-"""Bytes that are read, and parsed, at once."""
+"""At most so many bytes are read at once."""
 
 DROPPED = 65_536
-"""Bytes that are read at once when they are dropped."""
-
-HELD = 65_536
-"""Bytes that are held back at most until the turn of the event loop ends."""
-
-
-class OneWrite:
-    """A transport that joins what is written within one turn of the loop. All else is its own transport's."""
-
-    __slots__ = ("_held", "_loop", "_size", "_transport")
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._held: list[bytes] = []
-        self._size = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write_now(self, data: bytes) -> None:
-        """Write what is held, and this, now."""
-        self._held.append(data)
-        self.flush()
-
-    def write(self, data: bytes) -> None:
-        """Write it when this turn of the loop ends, or when there is much."""
-        if not self._held:
-            self._loop.call_soon(self.flush)
-        self._held.append(data)
-        self._size += len(data)
-        if self._size > HELD:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what is held."""
-        if self._held:
-            data = self._held[0] if len(self._held) == 1 else b"".join(self._held)
-            self._held.clear()
-            self._size = 0
-            # A transport whose client went away closes before connection_lost is called.
-            if not self._transport.is_closing():
-                self._transport.write(data)
-
-    def write_eof(self) -> None:
-        """Write what is held, then end the direction to the client (half-close)."""
-        self.flush()
-        self._transport.write_eof()
-
-    def close(self) -> None:
-        """Write what is held, then close."""
-        self.flush()
-        self._transport.close()
-
-    def own(self) -> asyncio.Transport:
-        """The transport itself, with nothing held."""
-        self.flush()
-        return self._transport
+"""At most so many bytes are read at once when they are dropped."""
 
 
 class Flow(FlowControl):
-    """Flow control that does not resume reading while bytes of the client wait unparsed (`full`)."""
+    """Flow control that does not resume reading while bytes of the client wait to be parsed (`full`)."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         super().__init__(transport)
         self.full = False
 
     def resume_reading(self) -> None:
-        """Read again, unless bytes wait. The application's `receive` calls this as well."""
+        """Read again, unless bytes wait. The application's `receive` calls this too."""
         if not self.full:
             super().resume_reading()
 
 
-def unsent(transport: Any) -> int:
-    """Bytes that the client has not taken: those of the transport, and those of the system. With a slow
-    client it is long until the transport can write again, and the system's become fewer all the while."""
-    waiting: int = transport.get_write_buffer_size()
+def unsent(transport: asyncio.Transport) -> int:
+    """How many bytes the client has not taken: those in the transport and those in the system's buffer.
+
+    The transport alone does not show that a slow client reads: it can write again only after a long time,
+    while the system's buffer shrinks all along.
+    """
+    waiting = transport.get_write_buffer_size()
     socket = transport.get_extra_info("socket")
     if waiting and socket is not None:
         with contextlib.suppress(OSError):
@@ -102,8 +48,8 @@ def unsent(transport: Any) -> int:
     return waiting
 
 
-def unread(transport: Any) -> bool:
-    """Whether bytes from the client wait in the system to be read."""
+def unread(transport: asyncio.Transport) -> bool:
+    """Whether bytes from the client wait in the system's buffer."""
     socket = transport.get_extra_info("socket")
     if socket is None:
         return False
@@ -115,7 +61,7 @@ def unread(transport: Any) -> bool:
 
 
 class Stuck:
-    """Whether a client takes what it is answered; looked at every `every_s` seconds."""
+    """Finds a client that takes nothing of its answer for `most_s` seconds; asked every `every_s` seconds."""
 
     def __init__(self, every_s: int, most_s: int) -> None:
         self._most = max(1, most_s // every_s)
@@ -126,8 +72,8 @@ class Stuck:
         """The client took something."""
         self._looks = 0
 
-    def for_too_long(self, transport: Any) -> bool:
-        """Look. Whether nothing was taken since as many looks as there may be."""
+    def for_too_long(self, transport: asyncio.Transport) -> bool:
+        """Look once more, and return whether the client has taken nothing for too many looks."""
         before, self._unsent = self._unsent, unsent(transport)
         self._looks = self._looks + 1 if self._unsent and self._unsent >= before else 0
         return self._looks >= self._most
@@ -137,11 +83,7 @@ _small, _large = memoryview(bytearray(PART)), memoryview(bytearray(DROPPED))
 
 
 class InParts(asyncio.BufferedProtocol):
-    """Reads for another protocol, `PART` bytes at most at a time, into one buffer for all connections.
-
-    Without it the event loop hands over up to 256 KiB at once, which may have to wait in memory, once for
-    each connection.
-    """
+    """Reads for another protocol, at most `PART` bytes at a time, into one buffer for all connections."""
 
     __slots__ = ("_view", "protocol")
 
@@ -150,10 +92,10 @@ class InParts(asyncio.BufferedProtocol):
         self._view = _small
 
     def drop(self) -> None:
-        """What comes from now on is dropped: read more at once."""
+        """Read more at once from now on, since what comes is dropped."""
         self._view = _large
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See asyncio.Protocol."""
         self.protocol.connection_made(transport)
 
@@ -162,7 +104,7 @@ class InParts(asyncio.BufferedProtocol):
         return self._view
 
     def buffer_updated(self, nbytes: int) -> None:
-        """See asyncio.BufferedProtocol. What was read is copied: the next read writes over it."""
+        """See asyncio.BufferedProtocol. Copy what was read, since the next read overwrites it."""
         self.protocol.data_received(self._view[:nbytes].tobytes())
 
     def eof_received(self) -> bool | None:

@@ -1,9 +1,9 @@
-"""What is done about a request that asks for another protocol (RFC 9110, 7.8).
+"""Requests that ask for another protocol (RFC 9110, 7.8).
 
-One is served: `websocket`, by GET and without a body. Any other is ignored: the request is served as if its
-`Upgrade` were not there. Java's HTTP client, for one, asks for `h2c` with every request of a new connection.
-The parser however takes such a request to end with its head, so that its body would be read as the next
-request. So the head is parsed anew without what asks for the upgrade.
+One protocol is served: `websocket`, by GET and without a body. A request for any other one is served as if it
+had no `Upgrade`. Java's HTTP client, for example, asks for `h2c` with the first request of each connection.
+For the parser such a request ends with its head, and its body would be read as the next request. So the head
+is parsed again without the fields that ask for the upgrade.
 """
 
 import base64
@@ -16,19 +16,19 @@ Fields = list[tuple[bytes, bytes]]
 
 HOP = (b"upgrade", b"http2-settings")
 MAX_LINE = 8190
-"""Bytes of a field of a handshake, which the library for live sockets reads in lines of at most 8 192."""
+"""Bytes that a field of a handshake may have. The WebSocket library reads lines of at most 8 192."""
 
 CREDENTIALS = (b"authorization", b"cookie", b"origin", b"sec-websocket-protocol")
 
 
 def tokens(fields: Fields, wanted: bytes) -> list[bytes]:
-    """The comma-separated words of every field of that name, in lower case."""
+    """The comma-separated words of every field named `wanted`, in lower case."""
     values = b",".join(value for name, value in fields if name == wanted)
     return [word for part in values.lower().split(b",") if (word := part.strip())]
 
 
 def is_handshake(method: bytes, version: str, fields: Fields) -> bool:
-    """Whether a request that asks for an upgrade asks for a live socket."""
+    """Whether a request with an upgrade asks for a live socket."""
     return method == b"GET" and version == "1.1" and b"websocket" in tokens(fields, b"upgrade")
 
 
@@ -42,7 +42,7 @@ def plain_head(method: bytes, target: bytes, version: str, fields: Fields) -> by
 
 
 def handshake_head(target: bytes, fields: Fields) -> bytes:
-    """The head of a handshake, as the library for live sockets takes it: with no other protocol to choose."""
+    """The head of a handshake for the WebSocket library: `websocket` is the only protocol that it names."""
     kept = [(name, value) for name, value in fields if name not in (*HOP, b"connection", b"content-length")]
     return _head(b"GET", target, b"1.1", [*kept, (b"connection", b"upgrade"), (b"upgrade", b"websocket")])
 
@@ -53,7 +53,7 @@ def _head(method: bytes, target: bytes, version: bytes, fields: Fields) -> bytes
 
 
 def handshake_fault(target: bytes, fields: Fields) -> Problem | None:
-    """Why a handshake is refused before anything looks at its credentials (RFC 6455, 4.2), if it is."""
+    """Why a handshake is refused before its credentials are checked (RFC 6455, 4.2), or None."""
     if max(len(target), *(len(name) + len(value) for name, value in fields)) > MAX_LINE:
         return refusal(431, f"A field of a WebSocket handshake may have at most {MAX_LINE} bytes.")
     named: dict[bytes, list[bytes]] = {}
@@ -66,7 +66,8 @@ def handshake_fault(target: bytes, fields: Fields) -> Problem | None:
     if not _is_key(named.get(b"sec-websocket-key", [])):
         return refusal(400, "Sec-WebSocket-Key must be 16 bytes in base64, once.")
     if not any(name in named for name in CREDENTIALS):
-        # Nothing could let it in. A browser always sends an Origin and is told why by a close code instead.
+        # It could not be admitted. A browser always sends an Origin and gets a close code as the reason
+        # instead.
         return refusal(401, "A live socket takes an API key, a session or a ticket.")
     return None
 

@@ -12,12 +12,11 @@ from django.urls import reverse, translate_url
 from django.utils.translation import get_language, get_language_info
 
 from intramedial.http.problems import Problem
-from intramedial.web import styles
 from intramedial.web.negotiation import problem_response, varied, wants_json
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """Context of every template: `languages`, `home_path`, `base_url`, `styles`.
+    """Context of every template: `languages`, `home_path`, `base_url`.
 
     A language is code, name, current, and of this page in it: path, with the query; absolute, without.
     """
@@ -38,7 +37,6 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "languages": languages,
         "home_path": reverse("home"),
         "base_url": settings.BASE_URL,
-        "styles": styles.addresses(),
     }
 
 

@@ -4,7 +4,6 @@ import json
 import shlex
 
 from django.conf import settings
-from django.templatetags.static import static
 
 SAMPLE_AGENT = "did:web:agents.example:ana"
 SAMPLE_RESOURCE = "lock:deploy/production"
@@ -52,7 +51,7 @@ def python(actor: str | None = None, *, read_only: bool = False) -> str:
 
 def proof(workspace: str) -> str:
     """How an agent's key is made and proven to be held."""
-    file = f"{settings.BASE_URL}{static('cli/proof.py')}"
+    file = f"{settings.BASE_URL}{settings.STATIC_URL}cli/proof.py"
     run = f"python3 proof.py agent.pem --workspace {workspace} --url {settings.BASE_URL}"
     return f"pip install cryptography\ncurl -sSO {file}\n{run}"
 

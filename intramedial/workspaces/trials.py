@@ -11,9 +11,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from intramedial.databases import disk
-from intramedial.databases.turns import take_turns
-from intramedial.http.principal import TrialState
+from intramedial.databases import disk, take_turns
+from intramedial.http.calls import TrialState
 from intramedial.http.problems import Problem
 from intramedial.workspaces.models import RegisteredAgent, Trial, TrialAgent, Workspace
 

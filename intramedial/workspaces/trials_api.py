@@ -13,10 +13,8 @@ from pydantic import Field
 from intramedial.databases.threads import DatabaseThreads
 from intramedial.http import origins, shapes
 from intramedial.http.addresses import address_hash, client_address, site_hash
-from intramedial.http.calls import Call, Credentials, Headers, Reply
-from intramedial.http.principal import Principal, TrialState
+from intramedial.http.calls import Call, Credentials, Headers, Principal, Reply, RequestParts, TrialState
 from intramedial.http.problems import Problem
-from intramedial.http.requests import RequestParts
 from intramedial.http.routing import invalid
 from intramedial.identity.did import Did, did_key_public
 from intramedial.identity.proofs import TYPE, check_proof

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Leases from a terminal: one file, nothing to install. The API key of a workspace is in INTRAMEDIAL_KEY.
+"""Leases from a terminal: one file, nothing to install. Set INTRAMEDIAL_KEY to the API key of a workspace.
 
     python3 intramedial.py lease lock:deploy/production --actor did:web:agents.example:ana
     python3 intramedial.py release lock:deploy/production --actor did:web:agents.example:ana
     python3 intramedial.py wait
     python3 intramedial.py withdraw lock:deploy/production --actor did:web:agents.example:ana
 
-Prints the answer as JSON. Ends with 0 when it is yes, 1 when it is a refusal, 2 when the request failed.
+Prints the answer as JSON. The exit code is 0 for success, 1 for a refusal, 2 for a request that failed.
 """
 
 import argparse
@@ -23,7 +23,7 @@ REFUSED = 409
 
 
 def arguments() -> argparse.Namespace:
-    """What is asked on the command line."""
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(description="Leases from a terminal.")
     parser.add_argument("--url", default=os.environ.get("INTRAMEDIAL_URL", HOSTED), help="the service")
     commands = parser.add_subparsers(dest="operation", required=True)
@@ -38,7 +38,7 @@ def arguments() -> argparse.Namespace:
 
 
 def ask(options: argparse.Namespace, key: str) -> urllib.request.Request:
-    """The request that does it."""
+    """The HTTP request for these arguments."""
     members = {
         "resource": options.resource,
         "actorDid": getattr(options, "actor", None),
@@ -48,7 +48,7 @@ def ask(options: argparse.Namespace, key: str) -> urllib.request.Request:
     method = METHODS[options.operation]
     address = options.url + "/api/v1/acp/coordination/"
     address += options.operation if method == "POST" else "wait?" + urllib.parse.urlencode(given)
-    return urllib.request.Request(  # noqa: S310 (the service is the caller's own to choose)
+    return urllib.request.Request(  # noqa: S310 (the caller chooses the service)
         address,
         method=method,
         data=json.dumps(given).encode() if method == "POST" else None,
@@ -57,7 +57,7 @@ def ask(options: argparse.Namespace, key: str) -> urllib.request.Request:
 
 
 def main() -> int:
-    """Ask, print the answer; the exit code says what it was."""
+    """Send the request and print the answer. Returns the exit code."""
     key = os.environ.get("INTRAMEDIAL_KEY")
     if not key:
         sys.stderr.write("INTRAMEDIAL_KEY must hold the API key of a workspace.\n")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Proves to a workspace that an agent's key is held. Needs `pip install cryptography`.
+"""Proves to a workspace that you have an agent's key. Needs `pip install cryptography`.
 
     python3 proof.py agent.pem --workspace ws_… --url https://api.intramedial.com
 
-Makes the key in agent.pem (Ed25519, readable by its owner alone) if there is none. Prints its DID and the
-proof, good for a minute, to paste into the workspace's page.
+Makes the key in agent.pem (Ed25519, readable only by its owner) if there is none. Prints its DID and the
+proof, which is valid for a minute. Paste both into the workspace's page.
 """
 
 import argparse
@@ -22,7 +22,7 @@ BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def load(path: str) -> Ed25519PrivateKey:
-    """The key in a file, made if there is none."""
+    """The key in a file; makes the file if there is none."""
     if not os.path.exists(path):
         made = Ed25519PrivateKey.generate().private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -47,7 +47,7 @@ def did_of(key: Ed25519PrivateKey) -> str:
 
 
 def proof(key: Ed25519PrivateKey, workspace: str, url: str) -> str:
-    """A compact JWS (RFC 7515, EdDSA) that says: this key, in that workspace, now."""
+    """A compact JWS (RFC 7515, EdDSA) that proves possession of the key, for one workspace, at this time."""
     header = {"alg": "EdDSA", "typ": "intramedial-agent+jwt"}
     claims = {"did": did_of(key), "workspace": workspace, "aud": url.rstrip("/"), "iat": int(time.time())}
     text = ".".join(base64url(json.dumps(part).encode()) for part in (header, claims))
@@ -61,8 +61,8 @@ def base64url(data: bytes) -> str:
 
 def main() -> None:
     """Print the DID and the proof."""
-    parser = argparse.ArgumentParser(description="Prove that an agent's key is held.")
-    parser.add_argument("file", help="the agent's key, as PEM; made if it is not there")
+    parser = argparse.ArgumentParser(description="Prove to a workspace that you have an agent's key.")
+    parser.add_argument("file", help="the agent's key, as PEM; made if there is none")
     parser.add_argument("--workspace", required=True, help="the workspace's ws_…")
     parser.add_argument("--url", default="https://api.intramedial.com", help="the service")
     options = parser.parse_args()

@@ -1,14 +1,14 @@
-// The trial of this browser becomes its visitor's workspace: the key that began it signs that they may have it.
+// Adopts the trial of this browser: its first key signs that the person may have the workspace.
 
-import { shorten } from "./lib/did.js";
 import { part } from "./lib/dom.js";
 import { KeyStore } from "./lib/keystore.js";
 import { jws } from "./lib/signing.js";
+import { shorten } from "./lib/text.js";
 
 const root = part(document, "adopt");
 const form = part(root, "form");
 const { audience, typ, now, unreachable } = root.dataset;
-// By the server's clock.
+// How far the server's clock is ahead, in ms.
 const ahead = Number(now) * 1000 - Date.now();
 const store = new KeyStore();
 const record = await store.load();
@@ -58,9 +58,9 @@ async function send() {
 
 function show({ name = [], ...others }) {
   const box = part(root, "errors");
-  const words = Object.values(others).flat();
-  box.hidden = !words.length;
-  box.querySelector("p").textContent = words.join(" ");
+  const general = Object.values(others).flat();
+  box.hidden = !general.length;
+  box.querySelector("p").textContent = general.join(" ");
   const beside = part(form, "name-errors");
   beside.hidden = !name.length;
   beside.querySelector("span").textContent = name.join(" ");

@@ -1,4 +1,4 @@
-// A form is sent once: what is pressed again while the answer is on its way does nothing.
+// A form is sent once: pressing again before the answer has come does nothing.
 
 const sent = new WeakSet();
 
@@ -10,7 +10,7 @@ document.addEventListener("submit", (event) => {
   event.submitter?.setAttribute("aria-disabled", "true");
 });
 
-// Back from the answer, the page may be as it was left.
+// The back button may restore the page as it was: then the form may be sent again.
 addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
   for (const form of document.forms) {

@@ -1,4 +1,4 @@
-// The gallery: the components that scripts draw, each in all its states, fed with samples instead of a server.
+// The gallery: the components that scripts draw, in all their states, with samples instead of a server's answers.
 
 import "./elements/json-editor.js";
 import { AnswerView } from "./lanzar/answer.js";
@@ -78,7 +78,7 @@ function boards(root) {
       h("div", { "data-part": "board-body" }),
     );
     root.append(board);
-    const live = Object.assign(new EventTarget(), { state, heardAt: Date.now() - (state === "live" ? 0 : 8000) });
+    const live = Object.assign(new EventTarget(), { state, receivedAt: Date.now() - (state === "live" ? 0 : 8000) });
     const view = new Board(board, live, () => "");
     const events = state === "live" ? [] : kinds.map((event) => ({ event, at: soon(0), resource, actorDid: who }));
     view.show(picture, events);

@@ -1,4 +1,4 @@
-// The module page: Lanzar, what comes of it, and the scenarios, put together.
+// The module page: connects Lanzar, the answer, the live board and the scenarios.
 
 import { Extras } from "./lanzar/extras.js";
 import { KeyStrip } from "./lanzar/key-strip.js";
@@ -9,8 +9,7 @@ import { send, Unreachable } from "./lib/http.js";
 import { Unable } from "./lib/keystore.js";
 import { t } from "./lib/text.js";
 import { Refused, Trial } from "./lib/trial.js";
-import { onSample } from "./module/samples.js";
-import { scenarios } from "./module/scenarios.js";
+import { scenarios } from "./scenarios/loader.js";
 
 const MOVES = ["pointermove", "pointerdown", "touchstart", "keydown", "wheel"];
 
@@ -29,7 +28,7 @@ let fetching = null;
 let launching = false;
 let forgetting = null;
 
-/** What a launch is seen in, fetched at the first call. */
+/** The parts that show a launch; fetched by the first call. */
 function stage() {
   fetching ??= import("./lanzar/stage.js").then(
     ({ Stage }) => new Stage(root, { form, trial, signers, baseUrl, history: extras.history, mends }),
@@ -64,13 +63,13 @@ async function launch() {
   }
 }
 
-/** One launch, from the key to the verified receipt; gives what to announce. */
+/** One launch, from the key to the verified receipt. Returns the text to announce. */
 async function attempt() {
   if (!form.take()) return form.refusal;
   const answer = part(root, "answer");
   answer.setAttribute("aria-busy", "true");
-  await forgetting; // whoever launches at once signs with the next key
-  // The key is made while what shows the answer is fetched.
+  await forgetting; // a launch right after "forget" signs with the next key
+  // The key is made while the code that shows the answer is fetched.
   const begun = begin();
   begun.catch(() => {});
   let shown;
@@ -85,7 +84,7 @@ async function attempt() {
   try {
     await begun;
     shown.live.start();
-    // Only now does the JSON name the visitor's DID.
+    // The JSON is taken again: only now does it name the visitor's DID.
     const by = signers.chosen;
     const came = await send(baseUrl, form.take(), by);
     trial.note(came);
@@ -109,10 +108,22 @@ function forget() {
   forgetting = (async () => {
     (await stage()).clear();
     await trial.forget();
-    form.signAsNobody();
+    form.forgetSigner();
     signers.show();
   })();
   return forgetting;
+}
+
+/** Calls `open({operation, members, agent})` when the visitor follows the link of a sample in the text. */
+function onSample(open) {
+  document.addEventListener("click", (event) => {
+    const link = /** @type {HTMLAnchorElement} */ (/** @type {Element} */ (event.target).closest?.("a[data-launch]"));
+    if (!link) return;
+    // The page scrolls to Lanzar here: the browser's own scrolling would come later and take the focus from the editor.
+    event.preventDefault();
+    location.hash = link.hash;
+    open(JSON.parse(link.dataset.launch));
+  });
 }
 
 onSample(({ operation, members, agent }) => {
@@ -120,7 +131,7 @@ onSample(({ operation, members, agent }) => {
   form.open(operation, members, known ? "" : t("wants_agent", { letter: agent }));
 });
 trial.addEventListener("elsewhere", () => {
-  if (!trial.identities.length) form.signAsNobody();
+  if (!trial.identities.length) form.forgetSigner();
   signers.show();
 });
 form.addEventListener("launch", launch);

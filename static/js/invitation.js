@@ -1,5 +1,5 @@
-// An invitation's token is in the fragment of its link, which no server is sent: kept while one logs in, then put
-// into the form.
+// The secret of an invitation is in the fragment of its link, which browsers do not send. It is kept during log-in and
+// then put into the form.
 
 const KEY = "invitation";
 const given = location.hash.slice(1);
@@ -18,7 +18,7 @@ function keep(code) {
     if (code) sessionStorage.setItem(KEY, code);
     else sessionStorage.removeItem(KEY);
   } catch {
-    // The form takes it by hand as well.
+    // Without storage, the person can type it into the form.
   }
 }
 

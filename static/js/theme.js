@@ -1,5 +1,5 @@
-// Runs before the first paint, and is therefore no module: takes up the theme the visitor chose here, and says
-// that scripts run.
+// Applies the theme that the visitor chose in this browser, and marks that scripts run. It runs before the first paint,
+// so it is not a module.
 (() => {
   const root = document.documentElement;
   root.dataset.js = "";
@@ -7,6 +7,6 @@
     const chosen = localStorage.getItem("theme");
     if (chosen === "light" || chosen === "dark") root.dataset.theme = chosen;
   } catch {
-    // No storage, no choice: the system's theme it is.
+    // Without storage, the page has the system's theme.
   }
 })();

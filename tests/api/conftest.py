@@ -8,8 +8,6 @@ import pytest
 
 from coordination.authority import process as authority
 from coordination.models import OutageRow
-from coordination.read import current
-from coordination.storage import clock
 from intramedial.databases.threads import DatabaseThreads
 from intramedial.workspaces import provision
 from intramedial.workspaces.authentication import callers
@@ -41,15 +39,14 @@ def authority_clock() -> Clock:
 def running_authority(migrated_databases: None, authority_clock: Clock) -> Iterator[None]:
     """An authority of the test's own. The test's clock jumps, so no jump counts as an outage, and neither
     does a jump from a test on the real clock."""
-    authority.stop()
+    authority.current().stop()
     OutageRow.objects.all().delete()
-    clock.install(authority_clock)
-    authority.start(outage_after_ms=None)
+    authority.current().clock = authority_clock
+    authority.current().start(outage_after_ms=None)
     yield
-    authority.stop()
-    current.stop()
+    authority.current().stop()
     callers.stop()
-    clock.install(None)
+    authority.current().clock = None
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from coordination.wire import cursors
+from coordination.wire.ids import cursor_after, read_cursor
 from intramedial.api import routes_by_path
-from intramedial.http.near_names import nearest
+from intramedial.http.routing import nearest
 from tests.api.client import AGENTS, LEASE, RELEASE, WAIT, Caller, did, exchange, problem
 
 A, B = did("a"), did("b")
@@ -168,9 +168,9 @@ async def test_case_and_double_slashes_are_not_found_with_the_right_path(path):
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", LEASE), ("GET", WAIT), ("GET", WAIT + "/")])
-def test_two_slashes_after_the_host_are_named(live_server_process, method, path):
+def test_two_slashes_after_the_host_are_named(shared_server, method, path):
     """A base URL that ends in a slash, joined with a path."""
-    connection = http.client.HTTPConnection("127.0.0.1", live_server_process().port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", shared_server.port, timeout=20)
     connection.request(method, f"/{path}", b"{}" if method == "POST" else None)
     answer = connection.getresponse()
     assert answer.status == 404
@@ -223,11 +223,11 @@ async def test_a_forged_cursor_is_refused(caller, other_caller):
 
 @pytest.mark.parametrize("name", ["a", "lock:é", "x" * 256, "\U0001f512" * 256])
 def test_every_name_has_its_own_cursor(name):
-    cursor = cursors.give("ws_1", name)
-    assert cursors.read("ws_1", cursor) == name
+    cursor = cursor_after("ws_1", name)
+    assert read_cursor("ws_1", cursor) == name
     assert len(cursor) <= 2048
     with pytest.raises(ValueError, match="not a cursor"):
-        cursors.read("ws_2", cursor)
+        read_cursor("ws_2", cursor)
 
 
 async def test_a_caller_without_credentials_learns_no_names(anonymous: Caller):

@@ -11,7 +11,7 @@ from coordination.api.examples import EXAMPLES
 from intramedial import api
 from intramedial.http import routing
 from intramedial.http.problems import REASONS
-from intramedial.http.shapes import Problem
+from intramedial.http.shapes import ProblemShape
 from tests.api import served
 from tests.api.client import COORDINATION
 
@@ -145,4 +145,4 @@ def test_the_examples_match_their_schemas():
         for example in examples:
             jsonschema.Draft202012Validator(reference).validate(example)
             served.check_instants(example)
-            getattr(schemas, name, Problem).model_validate_json(json.dumps(example))
+            getattr(schemas, name, ProblemShape).model_validate_json(json.dumps(example))

@@ -70,9 +70,8 @@ async def test_a_trial_keeps_its_window_when_the_setting_changes(trial, settings
         assert answer.headers["ratelimit-policy"] == f'"trial";q=35;w={7 * DAY_S}', answer.request.url
 
 
-def test_a_connection_goes_on_after_a_304(live_server_process):
-    server = live_server_process()
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+def test_a_connection_goes_on_after_a_304(shared_server):
+    with httpx.Client(base_url=shared_server.url, trust_env=False) as client:
         for path in PATHS:
             document = client.get(path)
             for method in ("GET", "HEAD"):

@@ -9,7 +9,7 @@ from coordination.authority import process as authority
 from coordination.authority.process import Ask
 from coordination.core.messages import Revoke
 from coordination.models import OutboxRow
-from intramedial.receipts.contents import resource_of
+from intramedial.receipts.receipt import resource_of
 from tests.api.client import did
 
 A, B, C = did("a"), did("b"), did("c")

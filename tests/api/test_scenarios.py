@@ -135,21 +135,21 @@ async def test_a_run_leaves_nothing_on_the_disk(trial, in_thread, without_pauses
     found = await ledger_up_to_date(trial, in_thread, workspace)
     assert (found["ledger_entry"], found["lease_agent"], found["lease_trust_move"]) == (1, 1, 0)
     assert found["lease_outbox"] == 0
-    assert not authority.passing
+    assert not authority.current().passing
 
 
 async def test_a_run_whose_caller_disconnects_leaves_nothing_on_the_disk(trial, in_thread, monkeypatch):
     """Every agent that reads holds the file at that moment; their returned leases leave no rows either."""
     monkeypatch.setattr(stampede, "WORK_S", 30.0)
     workspace = (await trial.call("GET", TRIAL)).json()["workspace"]
-    run = stampede.Stampede(workspace, "file:report", Mode.SHARED, "sha-256=:x:")
+    run = stampede.StampedeRun(workspace, "file:report", Mode.SHARED, "sha-256=:x:")
     lines = run.lines()
     async for line in lines:
         if line["type"] == "answer":
             break
     await lines.aclose()
     async with asyncio.timeout(20):
-        while authority.passing:
+        while authority.current().passing:
             await asyncio.sleep(0.02)
     found = await ledger_up_to_date(trial, in_thread, workspace)
     assert (found["ledger_entry"], found["lease_agent"], found["lease_trust_move"]) == (1, 1, 0)

@@ -12,7 +12,7 @@ import pytest
 from tests.api.client import LEASE, WAIT, did
 
 A, B = did("a"), did("b")
-PATIENCE_S = 20
+PATIENCE_S = 30
 
 
 @pytest.fixture

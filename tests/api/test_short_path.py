@@ -11,10 +11,9 @@ from django.db import OperationalError
 from coordination.authority import process as authority
 from coordination.read import current
 from coordination.storage.engines.base import StorageFault
-from intramedial.http import access_log, logs, serving
-from intramedial.http.media import require_json
+from intramedial.http import logs, serving
 from intramedial.http.problems import Problem
-from intramedial.http.strict_json import MalformedJson, parse_object
+from intramedial.http.strict_json import MalformedJson, parse_object, require_json
 from tests.api.client import LEASE, WAIT, did, exchange
 
 A = did("a")
@@ -104,7 +103,7 @@ async def test_storage_that_does_not_answer_a_read(caller, monkeypatch):
 
 async def test_a_request_is_one_log_line_with_its_id_and_no_secret(caller, monkeypatch):
     written = []
-    monkeypatch.setattr(serving, "access", access_log.AccessLog(written.append))
+    monkeypatch.setattr(serving, "access", logs.AccessLog(written.append))
     logs.access.setLevel(logging.INFO)
     try:
         answer = await caller.call("GET", f"{WAIT}?resource=lock:secret")
@@ -125,7 +124,7 @@ async def test_a_request_is_one_log_line_with_its_id_and_no_secret(caller, monke
 
 async def test_a_path_with_lone_surrogates_is_not_found(monkeypatch):
     written = []
-    monkeypatch.setattr(serving, "access", access_log.AccessLog(written.append))
+    monkeypatch.setattr(serving, "access", logs.AccessLog(written.append))
     logs.access.setLevel(logging.INFO)
     try:
         sent, _ = await run([], path="/api/\ud800\n")

@@ -231,19 +231,17 @@ def main(arguments: Any) -> None:
         from django.core.management import call_command
 
         from coordination.authority import process as authority
-        from coordination.read import current
         from intramedial import databases
 
         for alias in databases.distinct_aliases():
             call_command("migrate", database=alias, interactive=False, verbosity=0)
         sizes = Sizes(arguments.leases, arguments.receipts)
         fill(arguments.vendor, sizes)
-        authority.start()
+        authority.current().start()
         try:
             measure(arguments.vendor, sizes)
         finally:
-            authority.stop()
-            current.stop()
+            authority.current().stop()
 
 
 if __name__ == "__main__":

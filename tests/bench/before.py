@@ -19,8 +19,11 @@ settings.ROOT_URLCONF = __name__
 
 from coordination.api import rest as operations  # noqa: E402 (needs the applications loaded)
 from coordination.api import schemas  # noqa: E402
-from intramedial.http.calls import Call, Reply  # noqa: E402
-from intramedial.http.requests import RequestParts  # noqa: E402
+from intramedial.http.calls import (  # noqa: E402
+    Call,
+    Reply,
+    RequestParts,
+)
 from intramedial.workspaces.authentication import callers  # noqa: E402
 
 

@@ -35,13 +35,13 @@ def repeated_ms(action: Callable[[], object]) -> float:
 
 def snapshot(workspace: str) -> float:
     """ms of `current.snapshot`."""
+    from coordination.authority import process
     from coordination.read import current
-    from coordination.storage import clock
 
-    clock.install(lambda: int(time.time() * 1000))
+    process.current().clock = lambda: int(time.time() * 1000)
     with asyncio.Runner() as runner:
         took = repeated_ms(lambda: runner.run(current.snapshot(workspace)))
-    current.stop()
+    process.current().stop()
     return took
 
 

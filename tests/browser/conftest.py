@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.panel import Panel, Team
 from tests.server import ServerProcess
@@ -30,6 +30,9 @@ FLAGS = [
 ]
 # The browser logs every answer that is not a success; refusals and problems are such, and are meant.
 ANSWER_LOGGED = re.compile(r"^Failed to load resource: the server responded with a status of 4\d\d")
+
+
+expect.set_options(timeout=30_000)  # on a machine that is busy with other work
 
 
 @dataclass

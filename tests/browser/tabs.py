@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 
 from tests.browser.conftest import FLAGS, chromium
 
-PATIENCE_S = 20.0
+PATIENCE_S = 30.0
 
 
 class Tab:

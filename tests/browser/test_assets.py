@@ -4,15 +4,15 @@ import re
 from pathlib import Path
 
 import pytest
-from django.contrib.staticfiles import finders
+from django.templatetags.static import static
 from django.utils.translation import override
 
 from coordination.core.messages import Kind
-from coordination.pages.board import views as board_views
 from coordination.pages.module import views
 from coordination.pages.texts import board as board_texts
 from coordination.pages.texts import module as texts
 from coordination.pages.texts import parts as part_texts
+from intramedial.templatetags.assets import modules
 
 TEXTS = set(texts.ALL).union(texts.VERIFY, board_texts.all_texts(), *part_texts.PARTS.values())
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -36,13 +36,17 @@ def imports(module: Path) -> set[Path]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("script", "modules"), [("home.js", views.MODULES), ("board/main.js", board_views.MODULES)]
-)
-def test_a_page_preloads_what_its_script_imports(script: str, modules: tuple[str, ...]) -> None:
-    needed = imports(SCRIPTS / script) - {SCRIPTS / script}
-    assert sorted(modules) == sorted(f"js/{file.relative_to(SCRIPTS).as_posix()}" for file in needed)
-    assert all(finders.find(module) for module in modules)
+@pytest.mark.parametrize("script", ["home", "module", "verify", "board/main", "elements/site", "adopt"])
+def test_a_page_preloads_what_its_script_imports(script: str) -> None:
+    start = SCRIPTS / f"{script}.js"
+    needed = [static(f"js/{file.relative_to(SCRIPTS).as_posix()}") for file in imports(start) - {start}]
+    preloaded = re.findall(r'<link rel="modulepreload" href="([^"]+)">', modules(script))
+    assert sorted(preloaded) == sorted(needed)
+
+
+def test_scripts_of_one_page_preload_a_module_once() -> None:
+    preloaded = re.findall(r'"modulepreload" href="([^"]+)"', modules("module", "home"))
+    assert len(preloaded) == len(set(preloaded)) > 20
 
 
 def test_every_event_and_state_of_the_board_has_words() -> None:
@@ -78,15 +82,9 @@ def test_every_check_of_a_receipt_has_words() -> None:
 
 
 def test_every_fault_of_a_given_receipt_has_words() -> None:
-    faults = set(re.findall(r"""fault: "(\w+)\"""", (SCRIPTS / "lib" / "given.js").read_text()))
+    faults = set(re.findall(r"""fault: "(\w+)\"""", (SCRIPTS / "verify.js").read_text()))
     assert len(faults) == 7
     assert {f"given_{fault}" for fault in faults} <= set(texts.VERIFY)
-
-
-def test_the_page_that_verifies_preloads_what_its_script_imports() -> None:
-    needed = imports(SCRIPTS / "verify.js") - {SCRIPTS / "verify.js"}
-    expected = sorted(f"js/{file.relative_to(SCRIPTS).as_posix()}" for file in needed)
-    assert sorted(views.VERIFY_MODULES) == expected
 
 
 def test_every_icon_is_in_the_sprite() -> None:

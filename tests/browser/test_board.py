@@ -158,7 +158,7 @@ KEPT = """async () => {
   root.innerHTML =
     '<b data-part="connection"></b><p data-part="announcer"></p><div data-part="board-body"></div>';
   document.body.append(root);
-  const live = Object.assign(new EventTarget(), { state: "live", heardAt: Date.now() });
+  const live = Object.assign(new EventTarget(), { state: "live", receivedAt: Date.now() });
   const board = new Board(root, live, () => "");
   const [ana, bea] = ["did:web:agents.example:ana", "did:web:agents.example:bea"];
   const at = new Date().toISOString();
@@ -181,7 +181,7 @@ KEPT = """async () => {
   const said = [];
   const ages = [["live", 0], ["live", 9000], ["live", 10_000], ["reconnecting", 11_000], ["paused", 12_000]];
   for (const [state, age] of ages) {
-    Object.assign(live, { state, heardAt: Date.now() - age });
+    Object.assign(live, { state, receivedAt: Date.now() - age });
     live.dispatchEvent(new Event("state"));
     const [chip, announcer] = root.children;
     const stale = root.lastChild.hasAttribute("data-stale");

@@ -25,7 +25,7 @@ MODEL = """async (messages) => {
   let picture = null;
   for (const message of messages) {
     if (message.type === "snapshot") picture = new Picture(message);
-    else picture.hear(message);
+    else picture.receive(message);
   }
   const queue = [...picture.sections.values()].flatMap(({ queue }) =>
     queue.map((wait, place) => ({ ...wait, position: place + 1, waitMs: Math.min(800, 25 * 2 ** place) })));
@@ -54,7 +54,7 @@ ORDER = """async ({ begin, changes }) => {
 }"""
 
 CIRCLE = """async (count) => {
-  const { drawing } = await import("/static/js/board/graph.js");
+  const { drawing } = await import("/static/js/board/cycle.js");
   const cycle = Array.from({ length: count }, (_, at) => ({
     agent: `did:web:agents.example:an-agent-of-some-name-${at}`,
     waitsFor: `lock:deploy/some-service-${at}`,

@@ -48,7 +48,7 @@ def test_the_socket_says_so(board: Board, served: ServerProcess, how: str) -> No
     panel = board(team)
     end(team, how)
     notice = panel.page.locator("#board > .notices")
-    expect(notice).to_contain_text(how, timeout=8000)
+    expect(notice).to_contain_text(how)
     panel.row("lock:a").click()
     expect(panel.drawer).to_contain_text(how)
     expect(panel.drawer).not_to_contain_text("No se ha podido pedir")
@@ -68,7 +68,7 @@ def test_a_session_begun_in_another_tab_brings_it_back(board: Board, served: Ser
     panel = board(team)
     end(team, ENDED)
     notice = panel.page.locator('#board > .notices [data-over="ended"]')
-    expect(notice).to_be_visible(timeout=8000)
+    expect(notice).to_be_visible()
     panel.hide(True)
     panel.hide(False)  # they only looked away: it asks again, and is told the same
     expect(notice).to_be_visible()

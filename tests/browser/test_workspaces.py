@@ -84,7 +84,7 @@ def test_from_asking_for_access_to_a_revoked_key(visit: Visit, served: ServerPro
     expect(page.get_by_text("ya no vale.")).to_be_visible()
     with_status = shown.replace("curl -sS", "curl -sS -w '%{http_code}'")
     while not (said := run(with_status)).endswith("401"):
-        assert time.monotonic() - revoked < 1, said
+        assert time.monotonic() - revoked < 30, said
     page.get_by_role("link", name="Auditoría").click()
     expect(page.get_by_role("row")).to_have_count(4)
     fine(page)

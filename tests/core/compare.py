@@ -28,9 +28,8 @@ from coordination.core.messages import (
     Withdraw,
 )
 from coordination.core.model import Outage, Rules
-from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
-from coordination.core.waitgraph import edges
+from coordination.core.waitgraph import deadlocks, edges
 from coordination.core.world import World
 
 from .reference import Reference, has_cycle

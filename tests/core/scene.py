@@ -24,8 +24,8 @@ from coordination.core.messages import (
     Withdrawn,
 )
 from coordination.core.model import Mode, Rules
-from coordination.core.picture import DeadlockPair, deadlocks
 from coordination.core.settle import settle
+from coordination.core.waitgraph import DeadlockPair, deadlocks
 from coordination.core.world import World
 
 TTL, OFFER, WAIT_TTL = 30_000, 2_000, 35_000

@@ -10,7 +10,7 @@ from coordination.core import waitgraph
 from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Deadlock, Held
 from coordination.core.model import Lease, Mode, Resource, Rules, Wait
-from coordination.core.picture import deadlocks
+from coordination.core.waitgraph import deadlocks
 from coordination.core.world import World
 
 LENGTH = 10_000

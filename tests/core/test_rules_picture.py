@@ -1,7 +1,7 @@
 """The list of deadlocks: refusals that would still close a cycle, and no others."""
 
 from coordination.core.messages import Step
-from coordination.core.picture import DeadlockPair
+from coordination.core.waitgraph import DeadlockPair
 
 from .scene import TTL, WAIT_TTL, Scene
 from .test_rules_deadlock import crossed

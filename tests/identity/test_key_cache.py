@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Principal
 from intramedial.http.problems import Problem
 from intramedial.workspaces import keys
 from intramedial.workspaces.authentication import bearer

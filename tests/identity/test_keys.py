@@ -8,9 +8,8 @@ import pytest
 from django.db import OperationalError
 
 from intramedial.databases import threads
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Principal, RequestParts
 from intramedial.http.problems import CHALLENGE, Problem
-from intramedial.http.requests import RequestParts
 from intramedial.workspaces import keys, provision
 from intramedial.workspaces.authentication import bearer
 from intramedial.workspaces.models import ApiKey

@@ -1,6 +1,6 @@
 """The parts of a request, taken from an ASGI scope."""
 
-from intramedial.http.requests import RequestParts, join_fields
+from intramedial.http.calls import RequestParts, join_fields
 
 
 def test_the_parts_are_those_of_the_scope():

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from django.db import OperationalError
 
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Principal
 from intramedial.http.problems import Problem
 from intramedial.identity import signatures
 from intramedial.workspaces import provision

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import http_sf
 
-from intramedial.http.principal import Principal, TrialState
+from intramedial.http.calls import Principal, TrialState
 from intramedial.http.problems import Problem
 from intramedial.workspaces.authentication import signers
 from intramedial.workspaces.authentication.callers import Authenticator

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connections, router
 from django.db.models import Max
 from django.urls import reverse
 
-from intramedial.ledger import checks, log
+from intramedial.ledger import admin, log
 from intramedial.ledger.models import Entry
 from intramedial.receipts import receipt, signing
 from tests.people import client_of, person
@@ -148,7 +148,7 @@ def test_verifying_finds_a_changed_entry():
 
 def failing(entry):
     """The names of the checks that an entry fails."""
-    [checked] = checks.check([entry])
+    [checked] = admin.check([entry])
     return [check.what for check in checked.checks if not check.holds]
 
 

@@ -28,7 +28,7 @@ EMPTY = "sha-256=:" + base64.b64encode(hashlib.sha256(b"").digest()).decode() + 
 Headers = list[tuple[bytes, bytes]]
 
 TRIAL_PATH = "/ws/prueba/"
-PATIENCE_S = 20.0  # of a test that waits for what comes at once, on however busy a machine
+PATIENCE_S = 30.0  # of a test that waits for what comes at once, on however busy a machine
 UNAUTHENTICATED, NOT_FOUND = (4401, "unauthenticated"), (4404, "not_found")
 
 

@@ -14,7 +14,6 @@ from django.utils import timezone
 from coordination.authority import process as authority
 from coordination.live import base_consumer, consumers
 from coordination.live import hub as hubs
-from coordination.read import current
 from intramedial.server import websocket
 from intramedial.workspaces import tickets
 from intramedial.workspaces.models import Membership, Trial, Workspace
@@ -34,12 +33,11 @@ async def door(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> Asy
     """The authority, and what tells and hears its decisions; with less patience, so that tests need none."""
     monkeypatch.setattr(hubs, "RECHECK_S", 0.05)
     monkeypatch.setattr(base_consumer, "RESYNC_EVERY_S", 0.1)
-    await asyncio.to_thread(authority.start)
+    await asyncio.to_thread(authority.current().start)
     consumers.start()
     yield
-    await asyncio.to_thread(authority.stop)
+    await authority.current().close()
     await consumers.stop()
-    await asyncio.to_thread(current.stop)
     await asyncio.to_thread(tickets.threads.close)
 
 

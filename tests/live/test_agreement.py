@@ -13,7 +13,6 @@ from coordination.core.messages import Acquire, Command, Release, Withdraw
 from coordination.core.model import Mode
 from coordination.live import consumers
 from coordination.read import current
-from coordination.storage import clock
 from coordination.wire.ids import new_lease_id
 from intramedial.accounts import watching
 from intramedial.workspaces.models import Workspace
@@ -39,14 +38,13 @@ class Time:
 async def time(migrated_databases: None) -> AsyncIterator[Time]:
     """The authority at a time that stands still."""
     time = Time()
-    clock.install(time)
+    authority.current().clock = time
     consumers.start()
-    await asyncio.to_thread(authority.start, None)
+    await asyncio.to_thread(authority.current().start, None)
     yield time
-    await asyncio.to_thread(authority.stop)
+    await authority.current().close()
     await consumers.stop()
-    await asyncio.to_thread(current.stop)
-    clock.install(None)
+    authority.current().clock = None
 
 
 def anything(chance: random.Random) -> Command:
@@ -90,22 +88,31 @@ async def test_boards_show_what_is(time: Time, workspace: Workspace, api_key: st
         if chance.random() < 0.1:
             await asyncio.sleep(chance.random() * 0.1)
     picture = await current.picture(name)
-    with contextlib.suppress(TimeoutError):  # what is compared below says it better
-        async with asyncio.timeout(PATIENCE_S):
-            while any(board.deadlocks != picture["deadlocks"] for board in boards):
-                await asyncio.sleep(0.05)
-    await asyncio.sleep(1)  # for the last message
+    trust = {did: known["score"] for did, known in (await current.snapshot(name))["trust"].items()}
 
-    trust = (await current.snapshot(name))["trust"]
+    def trusted(board: Board) -> dict[str, Any]:
+        return {did: board.trust.get(did, score) for did, score in trust.items()}
+
+    def shows_all(board: Board) -> bool:
+        return (
+            by_name(board.holders.values()) == by_name(picture["holders"])
+            and board.queue() == picture["queue"]
+            and board.deadlocks == picture["deadlocks"]
+            and trusted(board) == trust
+        )
+
+    with contextlib.suppress(TimeoutError):  # the assertions below say what is different
+        async with asyncio.timeout(PATIENCE_S):
+            while not all(shows_all(board) for board in boards):
+                await asyncio.sleep(0.05)
+
     assert picture["holders"] or picture["queue"]
     for board, watcher in zip(boards, watchers, strict=True):
         assert not watcher.done()
         assert by_name(board.holders.values()) == by_name(picture["holders"])
         assert board.queue() == picture["queue"]
         assert board.deadlocks == picture["deadlocks"]
-        assert {did: board.trust.get(did, known["score"]) for did, known in trust.items()} == {
-            did: known["score"] for did, known in trust.items()
-        }
+        assert trusted(board) == trust
         watcher.cancel()
     await asyncio.gather(*watchers, return_exceptions=True)
     await asyncio.to_thread(watching.stop)

@@ -16,7 +16,7 @@ from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFact
 
 from coordination.live.hub import hub
 from coordination.live.room import Pace
-from intramedial.server.shared_text import WINDOW_BITS, SharedText
+from intramedial.server.websocket import WINDOW_BITS, SharedText
 from intramedial.workspaces.models import Workspace
 from tests.live.browser import acquire
 

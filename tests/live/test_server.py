@@ -15,6 +15,7 @@ from websockets.exceptions import InvalidStatus
 
 from coordination.live.hub import hub
 from coordination.live.room import Pace
+from intramedial.management.commands.serve import GRACE_S
 from intramedial.workspaces.models import Workspace
 from tests.live.browser import acquire
 from tests.live.wire import DID, ServerFactory, closed, lease, live, shown, told, watch
@@ -23,7 +24,7 @@ from tests.live.wire import DID, ServerFactory, closed, lease, live, shown, told
 async def code_of(client: connect) -> int:
     """The code with which the server closes."""
     async with client as connection:
-        return await closed(connection, within_s=10)
+        return await closed(connection)
 
 
 async def test_a_grant_is_seen_by_all_and_the_servers_end_too(live_server_process: ServerFactory) -> None:
@@ -35,10 +36,10 @@ async def test_a_grant_is_seen_by_all_and_the_servers_end_too(live_server_proces
         for client in (one, other):
             (event,) = (await told(client))["events"]
             assert (event["event"], event["resource"], event["actorDid"]) == ("granted", "lock:a", DID)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 10  # no heartbeat and no resync brought it
         began = time.monotonic()
         await asyncio.to_thread(server.terminate)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < GRACE_S  # it waits for no socket
         for client in (one, other):
             assert await closed(client) == 1012
     lines = [orjson.loads(line) for line in server.log.splitlines() if line.startswith("{")]
@@ -70,7 +71,7 @@ async def test_refusals_over_the_wire(live_server_process: ServerFactory) -> Non
         async with watch(server, key["apiKey"]) as other:
             await told(other)
             await asyncio.to_thread(server.manage, "apikey", "revoke", key["prefix"])
-            assert await closed(other, within_s=5) == 4401
+            assert await closed(other) == 4401
 
 
 def handshake(port: int, path: str, key: str) -> socket.socket:

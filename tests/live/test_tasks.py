@@ -2,7 +2,7 @@
 
 import asyncio
 
-from coordination.authority.tasks import end
+from coordination.authority.publisher import end_task
 
 
 async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:
@@ -21,7 +21,7 @@ async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:
     task = asyncio.create_task(stubborn())
     await asyncio.sleep(0)
     async with asyncio.timeout(10):
-        await end(task)
+        await end_task(task)
     assert task.cancelled()
     assert lost == 1
 
@@ -32,4 +32,4 @@ async def test_what_an_ended_task_raised_is_nobodys() -> None:
 
     task = asyncio.create_task(fails())
     await asyncio.sleep(0)
-    await end(task)
+    await end_task(task)

@@ -14,6 +14,7 @@ from tests.server import ServerProcess
 
 ServerFactory = Callable[..., ServerProcess]
 DID = "did:web:agent.example"
+PATIENCE_S = 30.0  # of a test that waits for what comes at once, on a machine that is busy with other work
 
 
 def live(server: ServerProcess, workspace: str | None = None) -> str:
@@ -34,7 +35,7 @@ async def lease(server: ServerProcess, resource: str, key: str | None = None) ->
         return await client.post("/api/v1/acp/coordination/lease", json=body)
 
 
-async def told(client: ClientConnection, within_s: float = 5) -> dict[str, Any]:
+async def told(client: ClientConnection, within_s: float = PATIENCE_S) -> dict[str, Any]:
     """The next message that is more than a heartbeat."""
     async with asyncio.timeout(within_s):
         while True:
@@ -43,7 +44,7 @@ async def told(client: ClientConnection, within_s: float = 5) -> dict[str, Any]:
                 return message
 
 
-async def closed(client: ClientConnection, within_s: float = 5) -> int:
+async def closed(client: ClientConnection, within_s: float = PATIENCE_S) -> int:
     """The code with which the server closes the socket; whatever it sends before that is read."""
     with pytest.raises(ConnectionClosedError) as end:
         async with asyncio.timeout(within_s):

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from channels.layers import InMemoryChannelLayer
 
-from coordination.authority.publisher import Broadcaster
+from coordination.authority.publisher import Publisher
 from coordination.live.hub import Hub
 from coordination.live.room import Pace
 from coordination.live.socket import Socket
@@ -106,7 +106,7 @@ class Process:
 
     def __init__(self, world: World, layer: Any = None, pace: Pace | None = None) -> None:
         self.world = world
-        self.voice = Broadcaster()
+        self.voice = Publisher()
         self.layer = layer or InMemoryChannelLayer()
         self.ended: dict[Any, Any] = {}
         self.hub = Hub(self.voice, self.layer, world.snapshot, world.deadlock_list, self.check, pace)

@@ -3,7 +3,7 @@
 import json
 
 from coordination.mcp import transport
-from intramedial.http import access_log, logs, serving
+from intramedial.http import logs, serving
 from tests.mcp.client import NEW
 
 A = "did:web:a.example"
@@ -182,7 +182,7 @@ async def test_every_answer_has_the_security_headers_and_is_not_cached(wire):
 
 async def test_a_call_is_one_log_line_without_its_key(wire, monkeypatch):
     written = []
-    monkeypatch.setattr(serving, "access", access_log.AccessLog(written.append))
+    monkeypatch.setattr(serving, "access", logs.AccessLog(written.append))
     logs.access.setLevel("INFO")
     try:
         answer = await wire.post(GOOD)

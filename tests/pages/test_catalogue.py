@@ -10,9 +10,10 @@ from django.test import Client
 from django.utils.translation import override
 
 from coordination.core.messages import Reason
-from coordination.pages.module import article, refusals
+from coordination.pages.module import article
+from coordination.pages.texts.problems import REFUSALS
 from intramedial.http.problems import REASONS, Problem, problem_body
-from intramedial.http.shapes import Problem as ProblemShape
+from intramedial.http.shapes import ProblemShape
 from intramedial.web import problem_words
 from tests.pages.conftest import localized, parsed, text_of
 
@@ -21,7 +22,7 @@ ALL = [*(reason.value for reason in Reason), *REASONS]
 
 def test_no_reason_is_missing() -> None:
     assert [entry.reason for entry in article.reasons()] == ALL
-    assert set(refusals.WHAT) == set(Reason)
+    assert set(REFUSALS) == set(Reason)
     assert set(problem_words.WHAT) == set(problem_words.DETAILS) == set(REASONS)
     for reason in ALL:
         get_template(f"errors/{reason}.html")

@@ -3,21 +3,28 @@
 import gzip
 import re
 import struct
+from functools import cache
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
+from django.templatetags.static import static
 from django.test import Client
 
 from coordination import mcp
 from intramedial import api
-from intramedial.web import styles
 from tests.pages.conftest import PATHS, fetched, localized
 
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 LINK = "{http://www.w3.org/1999/xhtml}link"
+STATIC = settings.BASE_DIR / "static"
+COMMENT = re.compile(r"^\s*//.*$|/\*\*(?s:.*?)\*/", re.MULTILINE)
+TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+TYPES |= {"woff2": "font/woff2", "svg": "image/svg+xml", "png": "image/png"}
+# What a script imports, and what a stylesheet loads.
+NAMED = re.compile(r"""(?:\bfrom |\bimport |\bimport\(|\burl\()["']([./][^"']*)["']""")
 
 
 def test_the_sitemap_has_every_page_in_every_language(client_get: Any) -> None:
@@ -79,26 +86,74 @@ def test_the_preview_image_has_its_declared_size() -> None:
     assert len(data) < 150_000
 
 
-@pytest.mark.parametrize("name", styles.BUNDLES)
-def test_a_bundle_has_its_style_sheets_and_is_cached(name: str, client_get: Any) -> None:
-    address = styles.addresses()[name]
-    answer = client_get(address)
-    text = answer.content.decode()
-    assert answer["Content-Type"] == "text/css; charset=utf-8"
-    assert "immutable" in answer["Cache-Control"]
-    assert client_get(address.partition("?")[0])["Cache-Control"] == "no-cache"
-    assert text.count("{") == text.count("}")
-    assert "/*" not in text
-    for url in re.findall(r'url\("([^"]+)"\)', text):
-        assert client_get(url).status_code == 200, url
+@cache
+def own_files() -> list[str]:
+    """The names of the project's own static files."""
+    return [file.relative_to(STATIC).as_posix() for file in STATIC.rglob("*") if file.is_file()]
 
 
-def test_there_are_no_other_bundles(client_get: Any) -> None:
-    assert client_get("/css/nope.css").status_code == 404
-    assert client_get("/css/..%2Fhome.css").status_code == 404
+def test_the_address_of_a_static_file_names_its_content(client_get: Any) -> None:
+    for name in own_files():
+        address = static(name)
+        assert re.fullmatch(rf"/static/{name}\?v=[0-9a-f]{{12}}", address)
+        answer = client_get(address)
+        assert answer.status_code == 200, name
+        assert int(answer["Content-Length"]) == len(answer.content)
+        assert answer["Cache-Control"] == "public, max-age=31536000, immutable"
+        if (suffix := name.rpartition(".")[2]) in TYPES:
+            assert answer["Content-Type"] == TYPES[suffix]
 
 
-@pytest.mark.parametrize("path", ["/", "/static/js/home.js", "/css/home.css", "/static/img/icons.svg"])
+@pytest.mark.parametrize("query", ["", "?v=0123456789ab"])
+def test_by_any_other_address_a_browser_asks_each_time(query: str, client_get: Any) -> None:
+    first = client_get(f"/static/js/home.js{query}")
+    assert first["Cache-Control"] == "no-cache"
+    assert first.content == client_get(static("js/home.js")).content
+    again = client_get(f"/static/js/home.js{query}", **{"if-none-match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_scripts_and_stylesheets_name_others_by_their_whole_address(client_get: Any) -> None:
+    named = 0
+    for name in own_files():
+        if name.endswith((".js", ".css")) and not name.startswith("js/bundled/"):
+            code = client_get(static(name)).content.decode()
+            for address in NAMED.findall(COMMENT.sub("", code)):
+                assert address == static(address.removeprefix("/static/").partition("?")[0]), name
+                named += 1
+    assert named > 200
+
+
+def test_files_of_applications_are_served_too(client_get: Any) -> None:
+    assert static("admin/css/widgets.css") in client_get(static("admin/css/forms.css")).content.decode()
+
+
+def test_a_static_file_that_does_not_exist_is_a_fault_of_the_page(client_get: Any) -> None:
+    assert client_get("/static/js/nope.js").status_code == 404
+    with pytest.raises(ValueError, match=r"js/nope\.js"):
+        static("js/nope.js")
+
+
+def test_a_static_file_can_only_be_read() -> None:
+    answer = Client().post("/static/js/home.js")
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
+
+
+def test_while_developing_a_file_is_seen_as_it_is(client_get: Any, settings: Any) -> None:
+    settings.DEBUG = True
+    assert static("js/home.js") == "/static/js/home.js"
+    answer = client_get("/static/js/home.js")
+    assert answer["Cache-Control"] == "no-cache"
+    assert answer.content == (STATIC / "js" / "home.js").read_bytes()
+    assert client_get("/static/js/nope.js").status_code == 404
+
+
+def test_stylesheets_are_whole() -> None:
+    texts = {name: (STATIC / name).read_text("utf-8") for name in own_files() if name.endswith(".css")}
+    assert [name for name, text in texts.items() if text.count("{") != text.count("}")] == []
+
+
+@pytest.mark.parametrize("path", ["/", "/static/js/home.js", "/static/css/base.css", "/static/img/icons.svg"])
 def test_text_is_compressed_for_clients_that_accept_it(path: str, client_get: Any) -> None:
     plain, packed = client_get(path), client_get(path, **{"accept-encoding": "br, gzip"})
     assert not plain.has_header("Content-Encoding")

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.server import ServerProcess
 
-PATIENCE_S = 20.0
+PATIENCE_S = 30.0
 HOST = b"Host: 127.0.0.1\r\n"
 LEASE = "/api/v1/acp/coordination/lease"
 MASK = b"\0\0\0\0"

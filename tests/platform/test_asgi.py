@@ -30,8 +30,8 @@ async def answers(*kinds: str) -> list[dict[str, Any]]:
 
 async def test_the_authority_lives_as_long_as_the_server(monkeypatch):
     calls: list[str] = []
-    monkeypatch.setattr(authority, "start", lambda: calls.append("start"))
-    monkeypatch.setattr(authority, "stop", lambda: calls.append("stop"))
+    monkeypatch.setattr(authority.current(), "start", lambda: calls.append("start"))
+    monkeypatch.setattr(authority.current(), "stop", lambda: calls.append("stop"))
     sent = await answers("startup", "shutdown")
     assert [message["type"] for message in sent] == [
         "lifespan.startup.complete",
@@ -44,7 +44,7 @@ async def test_without_its_database_the_server_does_not_start(monkeypatch):
     def fail() -> None:
         raise authority.StorageFault("another process is the authority")
 
-    monkeypatch.setattr(authority, "start", fail)
+    monkeypatch.setattr(authority.current(), "start", fail)
     (sent,) = await answers("startup")
     assert sent == {"type": "lifespan.startup.failed", "message": "another process is the authority"}
 

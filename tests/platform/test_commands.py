@@ -3,8 +3,6 @@
 import io
 import json
 import re
-import subprocess
-import sys
 from datetime import UTC, datetime
 
 import psycopg
@@ -16,7 +14,7 @@ from intramedial.accounts import beta
 from intramedial.accounts.models import BetaPassword, User
 from intramedial.workspaces import keys
 from intramedial.workspaces.models import ApiKey, Workspace
-from tests.server import ROOT, manage
+from tests.server import command, manage
 
 DID = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
 
@@ -210,12 +208,7 @@ class TestAsAProgram:
         assert found == [{"accounts", "lease"}, {"ledger"}]
 
     def test_a_refusal_is_words_on_stderr_and_nothing_on_stdout(self):
-        done = subprocess.run(
-            [sys.executable, "manage.py", "apikey", "create", "ws_none", "--json"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
+        done = command("apikey", "create", "ws_none", "--json", env={})
         assert done.returncode == 1
         assert done.stdout == ""
         assert "There is no workspace 'ws_none'." in done.stderr

@@ -128,7 +128,7 @@ def parts(server: ServerProcess) -> dict[str, str]:
         return json.load(error)["parts"]
 
 
-def until(true: Callable[[], object], server: ServerProcess, within_s: float = 10) -> None:
+def until(true: Callable[[], object], server: ServerProcess, within_s: float = 30) -> None:
     deadline = time.monotonic() + within_s
     while not true():
         assert time.monotonic() < deadline, server.log[-3000:]
@@ -193,7 +193,7 @@ def test_a_disk_that_others_fill_to_the_last_byte(small: ServerProcess) -> None:
         while True:
             more.write(b"x" * BLOCK)
             more.flush()
-    until(lambda: not aside.exists(), small, within_s=3)
+    until(lambda: not aside.exists(), small)
     assert [cycle(small, number) for number in range(300)] == [(200, 200)] * 300
     filler.unlink()
     (small.data_dir / "more").unlink()

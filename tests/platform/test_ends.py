@@ -22,7 +22,7 @@ from tests.server import ROOT, ServerProcess
 from tests.services import Postgres, free_port
 from tests.store.kill9 import Caller
 
-DEADLINE_S = 60.0
+DEADLINE_S = 180.0
 BODY = {"resource": "lock:a", "actorDid": "did:web:ana.example"}
 
 

@@ -5,7 +5,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from coordination.core.messages import Granted
-from tests.server import ROOT
+from tests import server as servers
 from tests.services import Postgres
 from tests.store.authorities import PostgresDatabase, RunningAuthority, migrate_postgres
 from tests.store.kill9 import Caller
@@ -64,14 +63,9 @@ def alter(cluster: Postgres, whom: str, settings: dict[str, str]) -> None:
 
 
 def run(command: str, data_dir: Path, url: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "manage.py", command, *(["--json"] if command == "bootstrap" else [])],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url, "INTRAMEDIAL_DATA_DIR": str(data_dir)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    options = ["--json"] if command == "bootstrap" else []
+    env = {"DATABASE_URL": url, "INTRAMEDIAL_DATA_DIR": str(data_dir)}
+    return servers.command(command, *options, env=env)
 
 
 @pytest.mark.parametrize("of", ["database", "role"])
@@ -124,12 +118,12 @@ async def test_the_authority_reads_and_writes_the_same_under_hostile_settings(
 
 @pytest.fixture
 def real_time_() -> Any:
-    from coordination.storage import clock
+    from coordination.authority import process
 
-    before = clock.installed()
-    clock.install(None)
+    before = process.current().clock
+    process.current().clock = None
     yield
-    clock.install(before)
+    process.current().clock = before
 
 
 REFUSED = {

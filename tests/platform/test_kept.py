@@ -9,7 +9,7 @@ from django.utils import timezone
 from intramedial.accounts import access_requests, throttle
 from intramedial.accounts.models import AccessRequest, Try
 from intramedial.databases import disk
-from intramedial.ledger import checks, log
+from intramedial.ledger import admin, log
 from intramedial.ledger.models import Entry
 from intramedial.legal import purging
 from intramedial.receipts import receipt
@@ -68,7 +68,7 @@ def test_of_a_trial_that_is_over_the_ledger_keeps_a_hash():
     assert [one.index for one in after] == [one.index for one in before], "the log has no gap"
     assert (after[0].leaf, bytes(after[0].leaf_hash)) == ("", log.leaf_hash(before[0].leaf))
     assert after[1].leaf == before[1].leaf
-    [checked] = checks.check([after[0]])
+    [checked] = admin.check([after[0]])
     assert checked.holds
     over.refresh_from_db()
     assert (over.workspace, over.address_hash, over.site_hash) == (None, "", "")

@@ -29,8 +29,10 @@ from tests.platform.listening import (
 from tests.server import ServerProcess
 
 HEAD_S, BODY_S, UNREAD_S = 2, 3, 3
-LATE_S = 2.5
-"""How much later than a limit a connection may end: a sweep, a look, and a busy machine."""
+LATE_S = 20.0
+"""How much later than a limit a connection may end: a sweep, a look, and a machine busy with other work."""
+SURELY_S = 2.5
+"""How long after a limit everything that it ends has ended, if the process runs."""
 
 
 BESIDES = 3
@@ -95,19 +97,19 @@ def test_a_used_connection_has_the_time_of_its_next_head(server: ServerProcess) 
 
 
 def test_an_answer_that_nobody_reads_is_given_up(server: ServerProcess) -> None:
-    wait_for_sockets(server, BESIDES, 10)
+    wait_for_sockets(server, BESIDES, LATE_S)
     for _ in range(5):
         unread(server, get("/openapi.json") * 50)
     leased(server)
     assert sockets_of(server) >= BESIDES + 5
-    wait_for_sockets(server, BESIDES, UNREAD_S + 2 * LATE_S + 5)
+    wait_for_sockets(server, BESIDES, UNREAD_S + LATE_S)
 
 
 def test_an_answer_that_is_read_slowly_arrives_whole(server: ServerProcess) -> None:
     """It takes longer than an unread one may."""
     count = 60
     stream = small_window(server)
-    stream.settimeout(20)
+    stream.settimeout(30)
     stream.sendall(get("/openapi.json") * (count - 1) + get("/openapi.json", b"Connection: close\r\n"))
     begun, heard = time.monotonic(), b""
     while data := stream.recv(65536):
@@ -123,7 +125,7 @@ def test_a_live_socket_outlives_every_deadline(server: ServerProcess) -> None:
     client.until(b"101 Switching")
     ended = Client(server, get())
     ended.ends()  # an idle connection's end comes after every limit but that of a body
-    time.sleep(max(0.0, BODY_S + LATE_S - HEAD_S))
+    time.sleep(max(0.0, BODY_S + SURELY_S - HEAD_S))
     client.heard = b""
     client.send(frame(0x9, b"alive"))
     client.until(b"\x8a\x05alive")
@@ -145,7 +147,7 @@ def test_what_waited_while_the_process_stood_still_is_read_first(server: ServerP
             client.send(get())
         for client, at in zip(halves, (5, 40, len(request) - 3), strict=True):
             client.send(request[at:])
-        time.sleep(max(HEAD_S, BODY_S, 5) + LATE_S)
+        time.sleep(max(HEAD_S, BODY_S, 5) + SURELY_S)
     finally:
         server.process.send_signal(signal.SIGCONT)
     assert [client.answer()[0] for client in (*idle, *halves)] == [200] * 7
@@ -162,4 +164,4 @@ def test_the_servers_end_waits_for_no_stranger(bootstrapped: Path, tmp_path: Pat
         leased(running)
         begun = time.monotonic()
         assert running.terminate() in (0, -signal.SIGTERM)
-        assert time.monotonic() - begun < 15
+        assert time.monotonic() - begun < 30

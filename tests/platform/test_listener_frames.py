@@ -62,6 +62,9 @@ def closed_with(heard: bytes) -> list[int]:
     return codes
 
 
+SOON_S = 20.0  # on a machine that is busy with other work
+
+
 @pytest.mark.parametrize("flood", FLOODS)
 def test_a_flood_of_a_tenants_socket_ends_it_soon(server: ServerProcess, flood: str) -> None:
     client = Client(server, handshake(board(server), bearer(server)))
@@ -70,7 +73,7 @@ def test_a_flood_of_a_tenants_socket_ends_it_soon(server: ServerProcess, flood: 
     for _ in range(50):
         client.send(FLOODS[flood])
     client.ends()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < SOON_S
     assert set(closed_with(client.heard)) <= {1008, 4429}
     leased(server)
 
@@ -81,7 +84,7 @@ def test_who_is_over_the_limit_is_told_so(server: ServerProcess) -> None:
     client.until(b"101 Switching Protocols")
     for _ in range(60):
         client.send(frame(PING))
-    assert client.ends() < 5
+    assert client.ends() < SOON_S
     assert closed_with(client.heard) == [1008]
     assert b"too_many_frames" in client.heard
 
@@ -115,7 +118,7 @@ def test_sockets_that_were_refused_are_not_listened_to(strangers: ServerProcess)
         for _ in range(50):
             client.send(FLOODS["pings"])
         client.ends()
-        assert time.monotonic() - begun < 4
+        assert time.monotonic() - begun < SOON_S
         assert client.heard.count(b"\x8a\x00") <= 200  # pongs
         assert set(closed_with(client.heard)) <= {4401, 1008}
     leased(strangers)
@@ -123,7 +126,7 @@ def test_sockets_that_were_refused_are_not_listened_to(strangers: ServerProcess)
 
 def test_a_page_hears_why_it_is_refused(strangers: ServerProcess) -> None:
     client = Client(strangers, handshake(board(strangers), PAGE % strangers.url.encode()))
-    assert client.ends() < 5
+    assert client.ends() < SOON_S
     assert closed_with(client.heard) == [4401]
 
 
@@ -159,6 +162,6 @@ def test_a_text_that_is_no_utf8_ends_the_socket_without_a_traceback(server: Serv
     client = Client(server, handshake(board(server), bearer(server)))
     client.until(b"snapshot")
     client.send(frame(TEXT, b"\xff\xfe"))
-    assert client.ends() < 5
+    assert client.ends() < SOON_S
     assert closed_with(client.heard) == [1007]
     assert "Traceback" not in server.log

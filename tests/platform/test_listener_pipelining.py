@@ -73,4 +73,4 @@ def test_what_is_sent_ahead_waits_for_the_answer_before_it(server: ServerProcess
     many = [ask(server, verb, "lock:p") for _ in range(100) for verb in ("lease", "release")]
     client.send(b"".join(many))
     assert [client.answer()[0] for _ in many] == [200] * 200
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 60

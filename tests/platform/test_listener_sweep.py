@@ -143,7 +143,7 @@ def test_requests_that_wait_for_their_turn_make_room_before_the_known() -> None:
         assert newcomers(listener, 1) == [False]
         assert asking[0].told == []
         for _ in asking:
-            listener.page_turns.give_back()
+            listener.page_turns.end()
         await asyncio.gather(*tasks)
 
     asyncio.run(scenario())
@@ -291,4 +291,4 @@ def test_handshakes_that_fail_have_a_rate_for_each_address() -> None:
     assert not listener.may_shake_hands("192.0.2.1")
     for number in range(listening.HANDSHAKE_ADDRESSES + 10):  # what is remembered is bounded
         listener.handshake_failed(f"10.0.{number // 256}.{number % 256}")
-    assert len(listener._failed) == listening.HANDSHAKE_ADDRESSES
+    assert len(listener._handshakes) == listening.HANDSHAKE_ADDRESSES

@@ -10,7 +10,7 @@ from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
 from intramedial import databases
-from intramedial.databases import migrated
+from intramedial.databases import usable
 from intramedial.management.commands import serve
 
 
@@ -28,14 +28,14 @@ def newer(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def test_a_database_of_this_version_is_served(migrated_databases: Any) -> None:
     for alias in databases.distinct_aliases():
-        migrated.check(alias)
+        usable.check(alias)
     serve.check_migrated()
 
 
 def test_a_newer_one_is_refused_by_name_and_with_what_to_do(newer: str) -> None:
     for alias in databases.distinct_aliases():
-        with pytest.raises(migrated.NotUsable, match=f"does not know its migrations {newer}") as refused:
-            migrated.check(alias)
+        with pytest.raises(usable.Unusable, match=f"does not know its migrations {newer}") as refused:
+            usable.check(alias)
         assert "Start the version that made them" in str(refused.value)
     with pytest.raises(CommandError, match=newer):
         serve.check_migrated()
@@ -53,7 +53,7 @@ def test_one_that_lacks_a_migration_is_refused(migrated_databases: Any) -> None:
     newest = max(name for app, name in recorder.applied_migrations() if app == "coordination")
     recorder.record_unapplied("coordination", newest)
     try:
-        with pytest.raises(migrated.NotUsable, match=r"`manage\.py bootstrap`"):
-            migrated.check("leases")
+        with pytest.raises(usable.Unusable, match=r"`manage\.py bootstrap`"):
+            usable.check("leases")
     finally:
         recorder.record_applied("coordination", newest)

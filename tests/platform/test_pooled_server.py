@@ -1,8 +1,5 @@
 """Whole servers behind PgBouncer in transaction mode, with a pool smaller than their connections."""
 
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.server import ROOT
+from tests.server import command
 from tests.services import PgBouncer, Postgres
 from tests.store.kill9 import Caller
 
@@ -70,14 +67,7 @@ def test_settings_that_a_pooler_cannot_change_are_refused_with_what_to_run(
         admin.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
         admin.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
     env = {"DATABASE_URL": pool.url(name), "INTRAMEDIAL_DATA_DIR": str(bootstrapped_postgres[0])}
-    done = subprocess.run(
-        [sys.executable, "manage.py", "serve"],
-        cwd=ROOT,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = command("serve", env=env)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "ALTER ROLE postgres SET default_transaction_isolation = 'read committed'" in done.stderr

@@ -1,25 +1,15 @@
 """Starting and stopping the server, and the words with which it refuses to start."""
 
-import os
 import socket
-import subprocess
-import sys
 
 import pytest
 
-from tests.server import ROOT
+from tests.server import command
 
 
 def serve(data_dir, **env):
     """Run `serve` where it must refuse; returns what it says."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", "serve"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": "", "INTRAMEDIAL_DATA_DIR": str(data_dir), **env},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = command("serve", env={"DATABASE_URL": "", "INTRAMEDIAL_DATA_DIR": str(data_dir), **env})
     assert done.returncode == 1
     assert done.stdout == ""
     assert "Traceback" not in done.stderr

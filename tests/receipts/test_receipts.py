@@ -11,7 +11,7 @@ from joserfc import jws as joserfc_jws
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from intramedial.receipts import checking, receipt, signing, wellknown
+from intramedial.receipts import published, receipt, signing
 
 # RFC 9864 (2025) prefers the name "Ed25519" to "EdDSA", and joserfc warns about it. Few libraries know the
 # new name; all know the old one, which means the same here.
@@ -91,7 +91,7 @@ def test_an_expiry_has_no_request():
 @pytest.mark.parametrize("verify", [pyjwt, joserfc])
 def test_other_libraries_verify_it_with_the_published_keys(verify):
     made = make_receipt(sub="did:web:ñandú.example")
-    keys = json.loads(wellknown.jwks_response()[0])
+    keys = json.loads(published.jwks_response()[0])
     assert made["id"] == "rcp_1"
     assert made["kid"] == keys["keys"][0]["kid"]
     assert verify(made["jws"], keys) == json.loads(make_claims(sub="did:web:ñandú.example"))
@@ -103,7 +103,7 @@ def test_other_libraries_verify_it_with_the_published_keys(verify):
     [
         (pyjwt, (jwt.InvalidTokenError, KeyError, StopIteration)),
         (joserfc, (JoseError, ValueError)),
-        (lambda jws, keys: checking.read_receipt(jws), ValueError),
+        (lambda jws, keys: receipt.read_receipt(jws), ValueError),
     ],
 )
 def test_one_changed_byte_anywhere_is_noticed(part, verify, refusals):
@@ -127,7 +127,7 @@ def test_a_receipt_from_before_a_rotation_is_verified_after_it(monkeypatch):
     assert (before["kid"] == new_kid, after["kid"] == new_kid) == (False, True)
     for made in (before, after):
         assert pyjwt(made["jws"], signing.jwks())["jti"] == "rcp_1"
-        assert checking.read_receipt(made["jws"])["jti"] == "rcp_1"
+        assert receipt.read_receipt(made["jws"])["jti"] == "rcp_1"
 
 
 def test_a_receipt_made_again_after_a_rotation_has_the_same_bytes():
@@ -162,14 +162,14 @@ def test_the_answer_stands_without_a_receipt_when_signing_fails(tmp_path, caplog
 )
 def test_a_text_that_is_no_receipt_is_refused_with_words(text):
     with pytest.raises(ValueError, match=r"\w"):
-        checking.read_receipt(text)
+        receipt.read_receipt(text)
 
 
 def test_a_receipt_has_one_spelling():
     jws = make_receipt()["jws"]
     for other in (jws + "=", jws + " ", jws.replace(".", ".\n", 1), jws[:-1] + chr(ord(jws[-1]) + 1)):
         with pytest.raises(ValueError, match=r"\w"):
-            checking.read_receipt(other)
+            receipt.read_receipt(other)
 
 
 def test_a_jws_of_another_type_is_no_receipt():
@@ -177,13 +177,13 @@ def test_a_jws_of_another_type_is_no_receipt():
     header = signing.base64url(json.dumps({"alg": "EdDSA", "kid": signer.kid, "typ": "JWT"}).encode())
     signer._header = header + b"."
     with pytest.raises(ValueError, match="header"):
-        checking.read_receipt(signer.sign(b"{}"))
+        receipt.read_receipt(signer.sign(b"{}"))
 
 
 def test_jwks_publishes_every_key_and_no_private_one():
     first = signing.current().kid
     second = signing.rotate()
-    body, headers = wellknown.jwks_response()
+    body, headers = published.jwks_response()
     keys = json.loads(body)["keys"]
     assert [key["kid"] for key in keys] == [second, first]
     assert all(set(key) == {"kty", "crv", "x", "kid", "use", "alg"} for key in keys)
@@ -195,7 +195,7 @@ def test_jwks_publishes_every_key_and_no_private_one():
 
 def test_the_did_document_names_the_same_keys(settings):
     signing.rotate()
-    body, headers = wellknown.did_response()
+    body, headers = published.did_response()
     document = json.loads(body)
     assert headers["content-type"] == "application/did+json"
     assert document["id"] == "did:web:api.intramedial.com"
@@ -203,4 +203,4 @@ def test_the_did_document_names_the_same_keys(settings):
     assert document["assertionMethod"] == [method["id"] for method in document["verificationMethod"]]
     assert all(method["controller"] == document["id"] for method in document["verificationMethod"])
     settings.BASE_URL = "http://127.0.0.1:8000"
-    assert wellknown.did_document()["id"] == "did:web:127.0.0.1%3A8000"
+    assert published.did_document()["id"] == "did:web:127.0.0.1%3A8000"

@@ -9,7 +9,7 @@ from coordination.read import history
 from intramedial.ledger import entries
 from intramedial.ledger.models import Entry
 from intramedial.receipts import receipt as receipts
-from intramedial.receipts.checking import read_receipt
+from intramedial.receipts.receipt import read_receipt
 from tests.records.conftest import Conduct
 from tests.records.pages import ANA, BEA, body, entered, path, settled
 

@@ -25,8 +25,8 @@ from typing import Any, Protocol
 from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Command, Outcome, Release, Revoke, Withdraw
 from coordination.core.model import Mode, Resource, Rules
-from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
+from coordination.core.waitgraph import deadlocks
 from coordination.core.world import World
 
 VERBS = ("acquire", "release", "withdraw", "revoke")

@@ -6,7 +6,7 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -18,7 +18,8 @@ from django.db.migrations.state import ProjectState
 from django.db.utils import ConnectionHandler
 from psycopg.conninfo import conninfo_to_dict
 
-from coordination.authority.replies import Answer, Ask
+from coordination.authority import process as processes
+from coordination.authority.replies import Answer, Ask, Unavailable
 from coordination.authority.thread import Authority
 from coordination.core.messages import Acquire, Command, Release
 from coordination.core.model import Mode, Rules
@@ -145,7 +146,12 @@ class RunningAuthority:
     ) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.store = Store(engine, rules or Rules(), process, outage_after_ms, remember=True)
-        self.thread = Authority(self.store, publish or self._publish, wanted=lambda workspace: True)
+        self.thread = Authority(
+            self.store,
+            publish or self._publish,
+            wanted=lambda workspace: True,
+            clock=lambda: processes.current().clock,
+        )
         self.thread.start()
 
     def _publish(self, workspace: str, events: list[dict[str, Any]]) -> None:
@@ -200,7 +206,13 @@ class RunningAuthority:
         await asyncio.gather(task, return_exceptions=True)
 
     def kinds(self, kind: str) -> list[dict[str, Any]]:
-        """The published events of one kind."""
+        """The published events of one kind.
+
+        Events are published after the answers are given. So a job on the authority's thread comes first:
+        when it is done, the events of every answer so far are published.
+        """
+        with suppress(Unavailable):  # it has ended, and publishes no more
+            self.authority.run(lambda store: None).result(30)
         return [event for _, event in self.events if event["event"] == kind]
 
     def stop(self) -> None:
@@ -212,8 +224,8 @@ def held(authority: Authority) -> Iterator[None]:
     """Keep an authority's thread busy inside the context, so that everything asked in it is decided in one
     batch."""
     begun, ended = threading.Event(), threading.Event()
-    authority.run(lambda store: (begun.set(), ended.wait(10)))
-    assert begun.wait(10)
+    authority.run(lambda store: (begun.set(), ended.wait(30)))
+    assert begun.wait(30)
     try:
         yield
     finally:
@@ -264,7 +276,7 @@ class Faulty:
         self._stage("answer")
 
 
-async def until(true: Callable[[], object], within_s: float = 10) -> None:
+async def until(true: Callable[[], object], within_s: float = 30) -> None:
     """Wait until `true()` holds; another thread makes it so."""
     async with asyncio.timeout(within_s):
         while not true():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coordination.storage import clock
+from coordination.authority import process
 from intramedial import databases
 from tests.server import ServerProcess
 from tests.services import Postgres
@@ -79,19 +79,19 @@ def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
 @pytest.fixture
 def authority_clock() -> Iterator[Time]:
     """The authority's time, which passes when the test says so."""
-    time, before = Time(), clock.installed()
-    clock.install(time)
+    time, before = Time(), process.current().clock
+    process.current().clock = time
     yield time
-    clock.install(before)
+    process.current().clock = before
 
 
 @pytest.fixture
 def real_time() -> Iterator[None]:
     """The authority's own clocks: the monotonic one on SQLite, the database's on PostgreSQL."""
-    before = clock.installed()
-    clock.install(None)
+    before = process.current().clock
+    process.current().clock = None
     yield
-    clock.install(before)
+    process.current().clock = before
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Several processes, each of which closes its part of a cycle of waits at the same moment.
 
-    python -m tests.store.halfcycles 1000
+`make prove` has the long runs.
 
 In each round, agents 1 … n hold one resource each. Then each agent asks for the next agent's resource, all
 at once, through two processes on one PostgreSQL. Exactly one must be refused as a deadlock, and the others
@@ -8,12 +8,7 @@ wait. The processes are real (`multiprocessing`), each with its own connection; 
 together.
 """
 
-import argparse
-import json
 import multiprocessing
-import os
-import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from itertools import count
@@ -127,27 +122,3 @@ def contend_to_hold(processes: Processes, workspace: str, rounds: int) -> list[i
         for number in range(rounds)
     ]
     return [sum(kind == "Granted" for answers in one for kind, _ in answers) for one in outcomes]
-
-
-def main() -> int:
-    """Run the rounds on a private PostgreSQL; prints one JSON object."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rounds", type=int)
-    rounds = parser.parse_args().rounds
-    from tests.store.authorities import private_postgres
-
-    with private_postgres() as url:
-        processes = Processes(url)
-        found = faults(processes, rounds)
-        processes.end()
-    print(json.dumps({"rounds": rounds, "faults": found}))
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "intramedial.settings")
-    os.environ.setdefault("INTRAMEDIAL_DATA_DIR", tempfile.mkdtemp(prefix="intramedial-halfcycles-"))
-    import django
-
-    django.setup()
-    sys.exit(main())

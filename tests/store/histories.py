@@ -1,29 +1,22 @@
 """Histories of calls recorded over HTTP, and whether each is linearizable.
 
-    python -m tests.store.histories 10000
-    python -m tests.store.histories 10000 --database postgresql --processes 3
+`make prove` has the long runs.
 
 Each history is about one new resource that a few agents acquire and release at once. The agents are spread
 over the processes. Some calls are abandoned before their answer, and some leases are left to expire.
 """
 
-import argparse
 import http.client
 import json
-import os
 import random
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
-from tests.server import ServerProcess, manage
+from tests.server import ServerProcess
 from tests.store.kill9 import BASE, Caller
-from tests.store.linearizability import Answer, Call, is_linearizable
+from tests.store.linearizability import Answer, Call
 
 TTL_MS = 1_000
 AGENTS, CALLS = 4, 7
@@ -125,44 +118,3 @@ def show(calls: Sequence[Call]) -> str:
         f"{call.begun - first:8.2f} {call.ended - first:8.2f} {call.agent} {call.kind} {call.answer}"
         for call in ordered
     )
-
-
-def main() -> int:
-    """Record that many histories; prints what was found as one JSON object."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("histories", type=int)
-    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=int(time.time()))
-    given = parser.parse_args()
-    from tests.services import Postgres
-    from tests.store.authorities import private_directory
-
-    with ExitStack() as stack:
-        directory: Path = stack.enter_context(private_directory())
-        env = dict(ENV)
-        if given.database == "postgresql":
-            cluster = Postgres(durable=True)
-            stack.callback(cluster.remove)
-            env["DATABASE_URL"] = cluster.start().url(cluster.create_database())
-        at = {"DATABASE_URL": "", **env, "INTRAMEDIAL_DATA_DIR": str(directory)}
-        (directory / "bootstrap.json").write_text(manage("bootstrap", "--json", env=at))
-        servers = [ServerProcess(directory, env) for _ in range(given.processes)]
-        for server in servers:
-            stack.callback(server.kill)
-            server.start()
-        recorder = Recorder(servers, given.seed)
-        stack.callback(recorder.close)
-        faults = [
-            calls for _ in range(given.histories) if not is_linearizable(calls := recorder.record(), TTL_MS)
-        ]
-    for calls in faults[:3]:
-        print(show(calls), file=sys.stderr)
-    print(json.dumps(vars(given) | {"notLinearizable": len(faults)}))
-    return 1 if faults else 0
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "intramedial.settings")
-    os.environ.setdefault("INTRAMEDIAL_DATA_DIR", tempfile.mkdtemp(prefix="intramedial-histories-"))
-    sys.exit(main())

@@ -1,22 +1,15 @@
 """`kill -9` of a server, or of its PostgreSQL, while many clients work.
 
-    python -m tests.store.kill9 200
-    python -m tests.store.kill9 50 --database postgresql
-    python -m tests.store.kill9 50 --database postgresql --kill postgresql
+`make prove` has the long runs.
 
 Afterwards no acknowledged grant is lost: the holder of a lease that has not expired still has it, with the
 same lease id and token. No lease is granted twice, and tokens do not go back. Once the clients have
 stopped, every lease is free again within its time to live and five seconds.
 """
 
-import argparse
 import http.client
 import json
-import os
 import random
-import signal
-import sys
-import tempfile
 import threading
 import time
 from collections import defaultdict
@@ -242,50 +235,8 @@ def double_grants(grants: Iterable[Grant]) -> Iterator[str]:
                 yield f"held twice: {before}, {after}"
 
 
-def main() -> int:
-    """Run the rounds on private databases; prints one JSON object."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("rounds", type=int)
-    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
-    parser.add_argument("--kill", choices=("server", "postgresql"), default="server")
-    parser.add_argument("--clients", type=int, default=32)
-    given = parser.parse_args()
-    from tests.server import manage
-    from tests.services import Postgres
-    from tests.store.authorities import private_directory
-
-    cluster = Postgres(durable=True)
-    with private_directory() as directory:
-        env = dict(ENV)
-        if given.database == "postgresql":
-            env["DATABASE_URL"] = cluster.start().url(cluster.create_database())
-        at = {**env, "INTRAMEDIAL_DATA_DIR": str(directory)}
-        (directory / "bootstrap.json").write_text(manage("bootstrap", "--json", env=at))
-        server = ServerProcess(directory, env).start()
-        trial = Trial(server, given.clients)
-        try:
-            for _ in range(given.rounds):
-                if given.kill == "server":
-                    trial.round(server.kill, lambda: server.start() and None)
-                else:
-                    trial.round(lambda: cluster.stop(signal.SIGQUIT), lambda: back(cluster, server))
-            trial.check_free()
-        finally:
-            trial.close()
-            server.kill()
-            cluster.remove()
-    print(json.dumps(vars(given) | trial.result()))
-    return 1 if trial.faults else 0
-
-
 def back(cluster: Any, server: ServerProcess) -> None:
     """Start PostgreSQL again; the server reconnects by itself."""
     cluster.start()
     while not server.ready():
         time.sleep(0.05)
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "intramedial.settings")
-    os.environ.setdefault("INTRAMEDIAL_DATA_DIR", tempfile.mkdtemp(prefix="intramedial-kill9-"))
-    sys.exit(main())

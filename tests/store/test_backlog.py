@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from coordination.core.messages import Granted, Released
-from coordination.storage.backlog import ROW, Backlog
+from coordination.storage.store import OUTBOX_ROW, Backlog
 from tests.server import ServerProcess
 from tests.store.authorities import Database, RunningAuthority
 from tests.store.kill9 import Caller
@@ -21,13 +21,13 @@ MB = 1 << 20
 
 
 def test_an_admitted_receipt_counts_until_it_is_recorded():
-    backlog = Backlog(2 * ROW + 100)
+    backlog = Backlog(2 * OUTBOX_ROW + 100)
     assert backlog.admit(50)
     assert backlog.admit(50)
     assert not backlog.admit(1)
     backlog.left([50])
     assert backlog.admit(50)
-    assert (backlog.dropped, backlog.size) == (1, 2 * ROW + 100)
+    assert (backlog.dropped, backlog.size) == (1, 2 * OUTBOX_ROW + 100)
 
 
 def test_a_count_corrects_the_estimate():
@@ -37,7 +37,7 @@ def test_a_count_corrects_the_estimate():
         backlog.admit(1_000)
     assert backlog.doubtful()
     backlog.count(1, 500)
-    assert backlog.size == 500 + ROW
+    assert backlog.size == 500 + OUTBOX_ROW
     backlog.left([10_000])
     assert backlog.size == 0, "other processes recorded receipts too: the size is never below zero"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from coordination.authority import process as authority
-from coordination.authority.clock_watch import ClockWatch, in_words
 from coordination.storage import clock
+from coordination.storage.clock import ClockWatch, in_words
 from tests.server import ServerProcess
 from tests.store.restores import ready, warned
 
@@ -24,14 +24,8 @@ def test_the_log_says_once_that_the_clock_is_ahead_and_once_that_it_is_not(
     watch = ClockWatch(iter(times).__next__)
     for _ in times:
         watch.look()
-    logged = [
-        record.getMessage()
-        for record in caplog.records
-        if record.name == "coordination.authority.clock_watch"
-    ]
-    assert [
-        ("is 60 min ahead" in one, "no longer ahead" in one, "is 6 s ahead" in one) for one in logged
-    ] == [
+    said = [record.getMessage() for record in caplog.records if record.name == "coordination.storage.clock"]
+    assert [("is 60 min ahead" in one, "no longer ahead" in one, "is 6 s ahead" in one) for one in said] == [
         (True, False, False),
         (False, True, False),
         (False, False, True),
@@ -48,7 +42,7 @@ def test_a_duration_in_words() -> None:
 
 
 def test_the_clock_of_a_test_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert authority.clock_ahead() == ""
+    assert authority.current().clock_ahead() == ""
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from coordination.authority import process
 from coordination.core.messages import Granted, Held
 from coordination.storage import clock
 from coordination.storage.engines.base import StorageFault
@@ -43,13 +44,13 @@ async def test_a_wall_clock_set_back_while_stopped_does_not_move_time_back(
     sqlite_database: SqliteDatabase, wall: Time, real_time: None
 ) -> None:
     engine = sqlite_database.engine()
-    clock.install(clock.SteadyClock(engine.latest()))
+    process.current().clock = clock.SteadyClock(engine.latest())
     authority = RunningAuthority(engine, outage_after_ms=OUTAGE_MS)
     granted = await authority.acquire("did:a")
     authority.stop()
     wall.passes(-HOUR_MS)
     engine = sqlite_database.engine()
-    clock.install(clock.SteadyClock(engine.latest()))
+    process.current().clock = clock.SteadyClock(engine.latest())
     authority = RunningAuthority(engine, outage_after_ms=OUTAGE_MS)
     refused = await authority.acquire("did:b")
     assert isinstance(refused, Held)

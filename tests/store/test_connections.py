@@ -97,10 +97,10 @@ async def test_a_silent_connection_is_an_error(
     monkeypatch.setattr("coordination.storage.engines.postgres.session.SILENT_S", 0.3)
     breaks(monkeypatch, engine, proxy, stage, HANG)
     began = monotonic()
-    [outcome] = await authority.together(authority.acquire("did:a"))
-    assert isinstance(outcome, Unavailable)
+    [heard] = await authority.together(authority.acquire("did:a"))
+    assert isinstance(heard, Unavailable)
     assert isinstance(await authority.acquire("did:b"), Granted)
-    assert monotonic() - began < 5
+    assert monotonic() - began < 8  # as long as the session would wait by itself
 
 
 async def test_a_frozen_server_process_is_an_error(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from coordination.authority.batch import Batch
-from coordination.authority.replies import Ask, Pending
+from coordination.authority.replies import Ask, PendingAsk
 from coordination.core.messages import Command, Event
 from coordination.core.model import Rules
 from coordination.storage.engines.base import Engine
@@ -94,7 +94,7 @@ class StoreEngine:
             for name, part in parts.items()
             for command in part.commands.get(turn, ())
         ]
-        batch = Batch([Pending(ask, *NOBODY) for ask in asks])
+        batch = Batch([PendingAsk(ask, *NOBODY) for ask in asks])
         batch.transact(store, lambda: turn[0])
         for ask, answer in zip(asks, batch.answers, strict=True):
             parts[ask.workspace].outcomes.append(plain(answer.outcome))

@@ -9,7 +9,6 @@ from coordination.authority import maintenance, process
 from coordination.authority.maintenance import Housekeeper, keep_house
 from coordination.core.messages import Granted, Held
 from coordination.core.model import Rules
-from coordination.storage import clock
 from coordination.storage.store import Store
 from tests.store.authorities import START, Database, PostgresDatabase, RunningAuthority, Time
 
@@ -187,20 +186,20 @@ async def test_the_housekeeper_works_beside_the_callers(
 
 
 def test_the_command_is_refused_beside_an_embedded_server() -> None:
-    before = clock.installed()
-    process.stop()
-    clock.install(None)
+    before = process.current().clock
+    process.current().stop()
+    process.current().clock = None
     try:
         assert process.purge_offline() >= 0
-        process.start()
+        process.current().start()
         if settings.DATABASES["leases"]["ENGINE"].endswith("sqlite3"):
             with pytest.raises(process.Unavailable, match=r"another process .* once a day"):
                 process.purge_offline()
         else:
             assert process.purge_offline() >= 0
     finally:
-        process.stop()
-        clock.install(before)
+        process.current().stop()
+        process.current().clock = before
     assert process.purge_offline() >= 0
 
 

@@ -18,7 +18,7 @@ from tests.store.authorities import SqliteDatabase, Time
 from tests.store.kill9 import Caller
 from tests.store.restores import grant, grants, ready, warned
 
-WITHIN_S = 15
+WITHIN_S = 30
 
 
 def deleted(path: Path, aside: Path) -> None:

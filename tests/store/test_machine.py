@@ -15,7 +15,7 @@ from hypothesis.stateful import rule, run_state_machine_as_test
 
 from coordination.authority.batch import Batch
 from coordination.authority.expiry import first_due
-from coordination.authority.replies import Ask, Pending
+from coordination.authority.replies import Ask, PendingAsk
 from coordination.core.messages import Command, Outcome, Withdraw
 from coordination.storage.engines.base import Engine
 from coordination.storage.store import Needs, Store
@@ -51,7 +51,7 @@ class StoreMachine(LeaseMachine):
 
     def ask(self, command: Command) -> Outcome:
         outcome = super().ask(command)
-        batch = self.transact(Batch([Pending(Ask(self.workspace, self.own(command), "key", ""), *NOBODY)]))
+        batch = self.transact(Batch([PendingAsk(Ask(self.workspace, self.own(command), "key", ""), *NOBODY)]))
         assert plain(batch.answers[0].outcome) == plain(outcome)
         self.look()
         return outcome

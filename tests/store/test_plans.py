@@ -12,6 +12,7 @@ import psycopg
 from coordination.core.messages import Deadlock, Granted, Held, Released, Withdraw
 from coordination.core.model import Mode
 from coordination.storage.engines.base import Engine
+from coordination.storage.engines.postgres import sql as postgres_sql
 from coordination.storage.engines.postgres.engine import PostgresEngine
 from coordination.storage.engines.postgres.session import PINNED
 from coordination.storage.engines.sqlite.engine import SqliteEngine
@@ -19,7 +20,7 @@ from intramedial.postgresql import sessions
 from tests.store.authorities import START, Database, PostgresDatabase, RunningAuthority, SqliteDatabase, Time
 from tests.store.conftest import TABLES
 
-ROWS = 50_000
+ROWS = 20_000
 HOUR_MS = 3_600_000
 # Half of all resources are in one workspace, half are held, and some of those have waiters.
 NUMBERS = f"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})"
@@ -41,7 +42,7 @@ FILL = [
     "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at)"
     f" {NUMBERS} SELECT {WORKSPACE}, 'did:' || i, 'lse_old_' || i, 5, 500, {START} FROM n",
     f"INSERT INTO lease_tenant (workspace, active, token_floor, stamp) {NUMBERS}"
-    " SELECT 'ws_of_' || i, 1, 0, 1 FROM n UNION ALL SELECT 'ws_big', 12500, 0, 1",
+    f" SELECT 'ws_of_' || i, 1, 0, 1 FROM n UNION ALL SELECT 'ws_big', {ROWS // 4}, 0, 1",
     f"INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) {NUMBERS}"
     " SELECT 'ws_big', 'rcp_' || i, 'kid', '{}' FROM n",
 ]
@@ -185,6 +186,20 @@ async def test_plans_of_postgresql(postgres_database: PostgresDatabase, authorit
     run(postgres_database, [f"TRUNCATE {tables}", known])
     # A session keeps the plans that it made while the tables were empty.
     assert postgres_faults(engine, recorded.statements, lambda: run(postgres_database, FILL)) == []
+
+
+async def test_old_moves_of_trust_are_found_by_id_with_any_statistics(
+    postgres_database: PostgresDatabase,
+) -> None:
+    """The session plans with statistics of an empty table, and the table is full when the plan runs."""
+    run(postgres_database, ["ANALYZE"])
+    options = sessions.as_options(PINNED)
+    with psycopg.connect(postgres_database.url, options=options, autocommit=True) as connection:
+        planned(connection, "forget", postgres_sql.FORGET_MOVES, [STEP, START + 1])
+        run(postgres_database, [statement for statement in FILL if "lease_trust_move" in statement])
+        plan = postgres_plan(connection, "forget", [STEP, START + 1])
+    assert {node["Index Name"] for node in nodes(plan) if "Index Name" in node} == {"lease_trust_move_pkey"}
+    assert [fault_of(node) for node in nodes(plan) if fault_of(node)] == []
 
 
 async def test_plans_after_a_time_without_due_resources(

@@ -2,17 +2,14 @@
 change."""
 
 import json
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.server import ROOT, ServerProcess, manage
+from tests.server import ServerProcess, command, manage
 from tests.store.restores import back_up, grant, grants, ready, tokens
 
 
@@ -86,15 +83,12 @@ def newer(database: Path) -> Path:
     return database
 
 
-def refused(data_dir: Path, *command: str) -> bool:
+def refused(data_dir: Path, *words: str) -> bool:
     """Whether the command refuses and names the migration; `purge` does the rest of its work and reports
     it."""
-    env = {**os.environ, "DATABASE_URL": "", "INTRAMEDIAL_DATA_DIR": str(data_dir)}
-    done = subprocess.run(
-        [sys.executable, "manage.py", *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
-    )
+    done = command(*words, env={"DATABASE_URL": "", "INTRAMEDIAL_DATA_DIR": str(data_dir)})
     assert "Traceback" not in done.stderr
-    assert command == ("purge",) or done.returncode == 1, done
+    assert words == ("purge",) or done.returncode == 1, done
     return "newer version" in done.stderr and "coordination.0999_later" in done.stderr
 
 

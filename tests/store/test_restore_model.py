@@ -15,7 +15,7 @@ from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Command, Granted, Outcome, Release
 from coordination.core.model import Mode, Rules
 from coordination.storage import clock
-from coordination.storage.engines.mark import SLACK_NS, look
+from coordination.storage.engines.mark import SLACK_NS, read_mark
 from coordination.storage.engines.sqlite.engine import SqliteEngine
 from coordination.storage.engines.sqlite.files import prepare
 from coordination.storage.store import Needs, Store
@@ -125,7 +125,7 @@ class Restores(RuleBasedStateMachine):
         source, count = data.draw(st.sampled_from(self.backups))
         # Later than the mark was written, as by any hand: a copy within its tolerance could not be
         # recognised.
-        found = look(source / "leases.mark")
+        found = read_mark(source / "leases.mark")
         while found is not None and found.mark is not None and time.time_ns() < found.mark.at + 2 * SLACK_NS:
             time.sleep(0.001)
         # A log that is left beside the restored file alone is covered by another test.

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from coordination.authority import process
 from coordination.core.messages import Granted, Held, NotReleased, Released
 from coordination.core.model import Rules
 from coordination.storage import clock
@@ -59,7 +60,7 @@ async def test_expired_leases_are_reclaimed_in_time(
 ) -> None:
     """Within 250 ms of `expiresAt` by the authority's clock, whenever the machine has time for it."""
     if not database.shared:
-        clock.install(clock.SteadyClock(0))
+        process.current().clock = clock.SteadyClock(0)
     at: dict[str, float] = {}
 
     def publish(workspace: str, events: list[dict[str, Any]]) -> None:

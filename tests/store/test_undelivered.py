@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from coordination.authority.batch import Batch
-from coordination.authority.replies import Ask, Pending, granted
+from coordination.authority.replies import Ask, PendingAsk, granted
 from coordination.core.messages import Acquire, Command, Granted
 from coordination.core.model import Mode, Rules
 from coordination.storage.store import Store
@@ -23,7 +23,7 @@ def acquire(agent: str, lease_id: str) -> Acquire:
 
 
 def transact(store: Store, now: int, *commands: Command, **work: Any) -> Batch:
-    items = [Pending(Ask("ws_1", command, "workspace_key", ""), *NOBODY) for command in commands]
+    items = [PendingAsk(Ask("ws_1", command, "workspace_key", ""), *NOBODY) for command in commands]
     batch = Batch(items, **work)
     batch.transact(store, lambda: now)
     return batch

@@ -1,4 +1,4 @@
-"""`purge`: what no one needs any more."""
+"""`purge`: delete what has expired or is kept no longer."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from intramedial.management.base import Result, ResultCommand
 
 
 class Command(ResultCommand):
-    """Deletes expired trials, invitations, nonces and sessions, and what is kept of people no longer; folds
-    long unused resources into a floor of their tokens. A server does the same by itself, once a day.
+    """Deletes expired trials, invitations, nonces and sessions, and personal data that are kept no longer.
+    Forgets long unused resources; their tokens never go back. A server does the same by itself, once a day.
 
-    The authority's tables are not written beside a running embedded server: then the rest is done,
-    `resources` is null, and stderr says why.
+    Beside a running embedded server the authority's tables are not written: then the rest is done,
+    `resources` is null, and stderr has the reason.
     """
 
     help = "Delete expired trials and forget long unused resources; fencing tokens never go back."
@@ -31,7 +31,7 @@ class Command(ResultCommand):
 
     def run(self, options: dict[str, Any]) -> Result:
         """{"resources": n or null, "trials": n, "nonces": n, "invitations": n, "accounts": n, "audit": n}:
-        how many rows went."""
+        how many rows were deleted."""
         gone = purging.purge()
         resources = None
         try:

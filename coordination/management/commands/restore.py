@@ -13,8 +13,8 @@ class Command(ResultCommand):
     """Raises fencing tokens above all that may have been given, so that none is given twice.
 
     A server recognises most restores by itself when it starts. This command is for those that cannot be
-    recognised (a snapshot of the whole disk or machine), to put a backup in place, and to begin anew when the
-    database is lost. Embedded, the server must be stopped; on PostgreSQL it may run.
+    recognised (a snapshot of the whole disk or machine), to put a backup in place, and to begin with an empty
+    database when it is lost. Embedded, the server must be stopped; on PostgreSQL it may run.
     """
 
     help = "Put a backup of the leases in place, and raise fencing tokens above all that were given."
@@ -35,8 +35,8 @@ class Command(ResultCommand):
         self.add_json(parser)
 
     def run(self, options: dict[str, Any]) -> Result:
-        """{"restored": true, "at": "…", "tokensAbove": n, "why": "…", "setAside": ["…"]}: the files that were
-        in the way, which can be deleted when they are not needed any more."""
+        """{"restored": true, "at": "…", "tokensAbove": n, "why": "…", "setAside": ["…"]}. `setAside`
+        are the files that were in the way; they can be deleted when they are no longer needed."""
         source = options["source"]
         try:
             return authority.restore(None if source is None else Path(source), options["new"])

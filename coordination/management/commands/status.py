@@ -1,4 +1,4 @@
-"""`status`: how the running server is, or what is known of its leases while none runs."""
+"""`status`: the state of the running server, or of the database of leases while no server runs."""
 
 from typing import Any
 
@@ -21,10 +21,10 @@ class Command(ResultCommand):
         self.add_json(parser)
 
     def run(self, options: dict[str, Any]) -> Result:
-        """{"running": …, "ok": …, "parts": {…}, "restored": {…}, "clockAheadMs": n}; what is not known, or is
-        as it should be, is left out."""
-        said = health.ask_ready()
-        if said is not None:
+        """{"running": …, "ok": …, "parts": {…}, "restored": {…}, "clockAheadMs": n}; what is unknown or
+        normal is left out."""
+        answer = health.ask_ready()
+        if answer is not None:
             known = ("ok", "detail", "parts", "restored", "clockAheadMs")
-            return {"running": True, **{name: said[name] for name in known if name in said}}
+            return {"running": True, **{name: answer[name] for name in known if name in answer}}
         return {"running": False, **authority.look()}

@@ -1,6 +1,6 @@
-"""What a live socket says, for those who write a board of their own: messages, events, how it closes."""
+"""The guide to live sockets, for programmers of a board of their own: messages, events, close codes."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -8,16 +8,17 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from coordination.pages.texts import Text
 from intramedial.web import amounts
 
 
 class Closing(NamedTuple):
-    """A close code, the reason that comes with it, what it means and what to do."""
+    """A close code, its reason, what it means and what a client does then."""
 
     code: int
     reason: str
-    means: Any
-    then: Any
+    means: Text
+    then: Text
 
 
 CLOSINGS = (
@@ -48,31 +49,35 @@ CLOSINGS = (
 )
 
 
-class Kind(NamedTuple):
-    """An event, and what it does to a board."""
+class EventKind(NamedTuple):
+    """An event, and what it changes on a board."""
 
     name: str
-    does: Any
+    does: Text
 
 
 KINDS = (
-    Kind(
+    EventKind(
         "granted", _("El agente lo tiene; si esperaba, deja la cola. Acaba con las ofertas que le estorban.")
     ),
-    Kind("renewed", _("Lo sigue teniendo, hasta el nuevo expiresAt.")),
-    Kind("released", _("Deja de tenerlo. trust.score es su confianza desde ahora.")),
-    Kind("expired", _("Le ha caducado. outage: fue por nuestra ausencia y no le cuesta confianza.")),
-    Kind("queued", _("Entra al final de la cola, si no estaba; until: hasta cuándo se le guarda el puesto.")),
-    Kind("withdrawn", _("Ha dejado la cola.")),
-    Kind("lapsed", _("Ha perdido el puesto.")),
-    Kind("offered", _("Se le ofrece hasta until.")),
-    Kind("deadlock", _("Se le ha rechazado: holder, waitingOn y cycle dicen por qué. No cambia la cola.")),
+    EventKind("renewed", _("Lo sigue teniendo, hasta el nuevo expiresAt.")),
+    EventKind("released", _("Deja de tenerlo. trust.score es su confianza desde ahora.")),
+    EventKind("expired", _("Le ha caducado. outage: fue por nuestra ausencia y no le cuesta confianza.")),
+    EventKind(
+        "queued", _("Entra al final de la cola, si no estaba; until: hasta cuándo se le guarda el puesto.")
+    ),
+    EventKind("withdrawn", _("Ha dejado la cola.")),
+    EventKind("lapsed", _("Ha perdido el puesto.")),
+    EventKind("offered", _("Se le ofrece hasta until.")),
+    EventKind(
+        "deadlock", _("Se le ha rechazado: holder, waitingOn y cycle dicen por qué. No cambia la cola.")
+    ),
 )
 
 
 @require_safe
 def guide(request: HttpRequest) -> HttpResponse:
-    """How to follow a workspace live."""
+    """The guide."""
     origin = settings.BASE_URL.replace("http", "ws", 1)
     context = {
         "member_url": f"{origin}/ws/espacios/ws_…/",

@@ -1,13 +1,14 @@
-"""One resource of a workspace: who has it, who waits, what the ledger says of it, how an owner ends a lease.
+"""The page of one resource: its holders, its queue, its receipts in the ledger, and how an owner ends a
+lease.
 
-It is a page of its own, which needs no script; the board's drawer shows the part of it that the live socket
-does not tell.
+The page needs no script. The board's drawer takes from it the part that no live socket sends.
 """
 
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -18,13 +19,14 @@ from django.views.decorators.http import require_http_methods
 
 from coordination.api.revoke import NotRevoked, RevokeForm, revoke
 from coordination.core.names import normal_name
-from coordination.pages.board import pictures
+from coordination.pages.texts import Text
 from coordination.pages.texts import board as texts
+from coordination.read import current
 from coordination.read.current import StorageFault
 from coordination.wire import serialize
 from intramedial.identity.did import check_did
 from intramedial.ledger import entries as ledger
-from intramedial.receipts.contents import resource_of
+from intramedial.receipts.receipt import resource_of
 from intramedial.workspaces import access
 from intramedial.workspaces.models import Membership
 
@@ -37,14 +39,14 @@ Json = dict[str, Any]
 @require_http_methods(["GET", "HEAD", "POST"])
 @access.workspace_page()
 def resource(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """The resource `?nombre=`. A POST ends the lease of its field `agent`, for owners alone."""
+    """The resource `?nombre=`. A POST by an owner ends the lease of the agent in its field `agent`."""
     name = _name(request)
     if request.method == "POST":
-        return _force(request, membership, name)
+        return _revoke(request, membership, name)
     return _shown(request, membership, name)
 
 
-def _force(request: HttpRequest, membership: Membership, name: str) -> HttpResponse:
+def _revoke(request: HttpRequest, membership: Membership, name: str) -> HttpResponse:
     if not access.at_least(membership, access.Role.OWNER):
         raise PermissionDenied
     workspace = membership.workspace.public_id
@@ -55,9 +57,9 @@ def _force(request: HttpRequest, membership: Membership, name: str) -> HttpRespo
     form = RevokeForm(request.POST, resource=name)
     if not form.is_valid():
         return _shown(request, membership, name, {agent: form})
-    said = form.cleaned_data
+    entered = form.cleaned_data
     try:
-        revoke(request, workspace, name, agent, said["token"], said["reason"])
+        revoke(request, workspace, name, agent, entered["token"], entered["reason"])
     except NotRevoked as words:
         messages.error(request, str(words))
     else:
@@ -71,15 +73,15 @@ def _shown(
     workspace = membership.workspace.public_id
     given: Json = {**access.context(membership), "resource": name, "away": False, "ledger_away": False}
     try:
-        picture = pictures.picture(workspace, name)
+        seen = picture(workspace, name)
     except StorageFault:
         return render(request, "board/resource.html", {**given, "away": True}, status=503)
     given |= {
         "holders": [
             {**held, "form": _form(name, number, held, sent or {}) if number < FORMS_SHOWN else None}
-            for number, held in enumerate(picture["holders"])
+            for number, held in enumerate(seen["holders"])
         ],
-        "queue": picture["queue"],
+        "queue": seen["queue"],
         "receipts_path": f"{reverse('receipts', args=[workspace])}?{urlencode({'recurso': name})}",
     }
     try:
@@ -97,19 +99,20 @@ def _form(name: str, number: int, held: Json, sent: dict[str, RevokeForm]) -> Re
 
 
 def _line(entry: ledger.Recorded) -> Json:
-    said = entry.claims
+    claims = entry.claims
     return {
         "id": entry.receipt_id,
-        "at": _epoch(said.get("iat")),
-        "agent": said.get("sub", ""),
-        "words": _words(said),
+        "at": _epoch(claims.get("iat")),
+        "agent": claims.get("sub", ""),
+        "words": _words(claims),
         "index": entry.index,
     }
 
 
-def _words(claims: Json) -> Any:
-    """What a receipt says, in a word. A lease that an operator ended was not given back by its agent."""
-    outcome = "revoked" if claims.get("event") == serialize.ENDED_EARLY else str(claims.get("outcome"))
+def _words(claims: Json) -> Text:
+    """The outcome of a receipt in words. Its claims say `released` for a revoked lease too; the event tells
+    them apart."""
+    outcome = serialize.ENDED_EARLY.get(str(claims.get("event")), str(claims.get("outcome")))
     return texts.OUTCOMES.get(outcome, outcome)
 
 
@@ -122,3 +125,12 @@ def _name(request: HttpRequest) -> str:
         return normal_name(request.GET.get("nombre", ""))
     except ValueError:
         raise Http404("no resource can have that name") from None
+
+
+def picture(workspace: str, resource: str | None = None, limit: int = current.PAGE) -> Json:
+    """`current.picture` for views that are not asynchronous, with the datetimes `until` of each holder and
+    `began` of each wait. Raises StorageFault."""
+    found = async_to_sync(current.picture)(workspace, resource, limit)
+    holders = [{**held, "until": datetime.fromisoformat(held["expiresAt"])} for held in found["holders"]]
+    queue = [{**wait, "began": datetime.fromisoformat(wait["since"])} for wait in found["queue"]]
+    return {**found, "holders": holders, "queue": queue}

@@ -1,4 +1,4 @@
-"""Where the live board of a workspace is."""
+"""Addresses of the live board, and of the guide to live sockets."""
 
 from django.urls import path
 

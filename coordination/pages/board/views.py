@@ -1,7 +1,7 @@
-"""The live board of a workspace, and what its scripts ask for besides the socket.
+"""The live board of a workspace, and what its scripts fetch besides the live socket.
 
-The page's scripts draw what the live socket tells (`static/js/board/`). Without them there is a table of what
-is held and waited for at the moment of asking.
+The scripts draw what the live socket sends (`static/js/board/`). Without them the page has a table of the
+leases and waits at the time of the request.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from coordination.authority import process as authority
 from coordination.core.names import normal_name
-from coordination.pages.board import pictures
+from coordination.pages.board.resource import picture
 from coordination.pages.module import figures, scenarios
 from coordination.pages.texts import board as texts
 from coordination.read import current, history
@@ -28,24 +28,10 @@ from intramedial.workspaces.models import Membership
 ROWS_WITHOUT_SCRIPTS = 100
 AGENTS_AT_ONCE = 40
 MOVES_SHOWN = 4
-# What js/board/main.js imports, so that the browser fetches all at once; a test holds it to the imports.
-MODULES = tuple(
-    f"js/{name}.js"
-    for name in (
-        *("elements/countdown", "elements/short-did"),
-        *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/live", "lib/picture", "lib/text"),
-        "parts/sections",
-        *("board/address", "board/agents", "board/asking", "board/beyond", "board/conduct"),
-        *("board/connection", "board/deadlocks", "board/drawer", "board/graph", "board/graphic"),
-        *("board/list", "board/log", "board/order", "board/rates", "board/replay", "board/resources"),
-        *("board/rows", "board/runs", "board/sparkline"),
-        *("board/still", "board/timeline", "board/why", "board/words"),
-    )
-)
 
 
 def limits() -> dict[str, int]:
-    """The figures that the board's scripts reckon with."""
+    """The figures that the board's scripts calculate with."""
     return {**figures.limits(), "offerMs": settings.OFFER_MS, "waitTtlMs": settings.WAIT_TTL_MS}
 
 
@@ -58,14 +44,13 @@ def board(request: HttpRequest, membership: Membership) -> HttpResponse:
         **access.context(membership),
         "shown": _sections(workspace),
         "rows": ROWS_WITHOUT_SCRIPTS,
-        "clock_ahead": authority.clock_ahead(),
+        "clock_ahead": authority.current().clock_ahead(),
         "views": texts.VIEWS,
         "choices": texts.CHOICES,
         "sparklines": texts.SPARKLINES,
         "counters": texts.COUNTERS,
         "texts": texts.all_texts(),
         "limits": limits(),
-        "modules": MODULES,
         "socket": f"/ws/espacios/{workspace}/",
         "agents_page": _address("agent", workspace),
         "scenarios": scenarios.context(),
@@ -76,7 +61,7 @@ def board(request: HttpRequest, membership: Membership) -> HttpResponse:
 @require_safe
 @access.workspace_page()
 def search(request: HttpRequest, membership: Membership) -> JsonResponse:
-    """`?prefijo=`: resources whose names begin so, few of them."""
+    """The first resources whose names begin with `?prefijo=`."""
     try:
         beginning = normal_name(request.GET.get("prefijo", "").strip())
     except ValueError:
@@ -91,14 +76,14 @@ def search(request: HttpRequest, membership: Membership) -> JsonResponse:
 @require_safe
 @access.workspace_page()
 def conduct(request: HttpRequest, membership: Membership) -> JsonResponse:
-    """`?did=…&did=…`: the trust of these agents and how it moved last."""
+    """The trust of the agents `?did=…&did=…`, and its last moves."""
     dids = [did for did in request.GET.getlist("did")[:AGENTS_AT_ONCE] if _is_did(did)]
     workspace = membership.workspace.public_id
     try:
         known = async_to_sync(current.conduct)(workspace, dids)
         agents = [
-            {"did": did, "trust": said["score"], "moves": _moves(workspace, did)}
-            for did, said in known.items()
+            {"did": did, "trust": trust["score"], "moves": _moves(workspace, did)}
+            for did, trust in known.items()
         ]
     except StorageFault:
         return JsonResponse({"agents": []}, status=503)
@@ -122,15 +107,21 @@ def _is_did(text: str) -> bool:
 
 
 def _sections(workspace: str) -> list[dict[str, Any]] | None:
-    """The table without scripts; None when it cannot be read."""
+    """The first resources by name, each with its holders and its queue; None when they cannot be read."""
     try:
-        return pictures.sections(workspace, ROWS_WITHOUT_SCRIPTS)
+        shown = picture(workspace, limit=ROWS_WITHOUT_SCRIPTS)
     except StorageFault:
         return None
+    found: dict[str, dict[str, Any]] = {}
+    for part in ("holders", "queue"):
+        for row in shown[part]:
+            name = row["resource"]
+            found.setdefault(name, {"resource": name, "holders": [], "queue": []})[part].append(row)
+    return list(found.values())
 
 
 def _address(name: str, workspace: str) -> str:
-    """Where another page of the workspace is; empty if it is not mounted."""
+    """The address of another page of the workspace; empty if it is not mounted."""
     try:
         return reverse(name, args=[workspace])
     except NoReverseMatch:

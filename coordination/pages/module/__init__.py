@@ -1,4 +1,4 @@
-"""What the module page says, taken from what the module is: settings, core, wire shapes, served routes.
+"""The module page. Its figures, fields, samples and paths come from settings, core, shapes and routes.
 
-Words stand here or in `templates/module`; figures, fields, samples and paths never do.
+Only words are written here and in `templates/module`.
 """

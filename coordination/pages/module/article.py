@@ -1,6 +1,7 @@
-"""The module page below Lanzar: its sections in order, and everything that their templates say."""
+"""The text of the module page below Lanzar: its sections in order, and the context of their templates."""
 
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -8,7 +9,10 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from coordination.api import schemas
-from coordination.pages.module import fields, figures, promises, reference, refusals, samples
+from coordination.core.messages import Reason
+from coordination.pages.module import fields, figures, promises, ready_to_paste, reference, samples
+from coordination.pages.texts import Text
+from coordination.pages.texts.problems import REFUSALS
 from intramedial.web import amounts, problem_words
 from intramedial.web.errors import Explained
 from intramedial.web.pretty_json import pretty
@@ -17,17 +21,17 @@ REQUEST_ID = problem_words.REQUEST_ID
 
 
 class Part(NamedTuple):
-    """A part of a section that the table of contents names."""
+    """A part of a section, for the table of contents."""
 
     id: str
-    title: Any
+    title: Text
 
 
 class Section(NamedTuple):
     """A section: its anchor, which is the same in every language, its title and its template."""
 
     id: str
-    title: Any
+    title: Text
     template: str
     parts: tuple[Part, ...] = ()
 
@@ -63,11 +67,22 @@ SECTIONS = (
 
 def reasons() -> list[Explained]:
     """All reasons that the API can give: the module's refusals, then the platform's problems."""
-    return [*refusals.entries(), *problem_words.entries()]
+    return [*refusals(), *problem_words.entries()]
+
+
+def refusals() -> list[Explained]:
+    """The refusals of a lease and of a release, in the order of the core's `Reason`."""
+    return [
+        Explained(reason, 409, REFUSALS[reason], partial(_example, reason), refusal=True) for reason in Reason
+    ]
+
+
+def _example(reason: Reason) -> dict[str, Any]:
+    return {**samples.refusals()[reason].answer, "receipt": samples.RECEIPT}
 
 
 def context() -> dict[str, Any]:
-    """What the templates of the sections need, in the language of the moment."""
+    """The context of the sections' templates, in the active language."""
     stampede, crashed = samples.stampede(), samples.crashed_holder()
     entries = reasons()
     return {
@@ -105,7 +120,7 @@ def context() -> dict[str, Any]:
 
 
 def plain() -> dict[str, Any]:
-    """What the plain account for models names: figures, three answers, operations, reasons."""
+    """The context of `llms.txt`: figures, three answers, operations, reasons."""
     granted, held = samples.one_lock()[:2]
     return {
         **figures.figures(),
@@ -121,7 +136,7 @@ def plain() -> dict[str, Any]:
 
 
 def exchange() -> dict[str, str]:
-    """One request and its answer as they go over the wire: request, answer, curl, claims, launch."""
+    """One request and its answer as on the wire: `request`, `answer`, `curl`, `claims`, `launch`."""
     sample = samples.one_lock()[0]
     host = settings.BASE_URL.partition("://")[2]
     path = sample.line.partition(" ")[2]
@@ -139,11 +154,7 @@ def exchange() -> dict[str, str]:
             )
         ),
         "answer": "\n".join((*head, "cache-control: no-store", "", pretty(answer))),
-        "curl": (
-            f"curl -sS {settings.BASE_URL}{path} \\\n"
-            '  -H "Authorization: Bearer $INTRAMEDIAL_KEY" \\\n'
-            f"  --json '{pretty(sample.members)}'"
-        ),
+        "curl": ready_to_paste.curl(settings.BASE_URL + path, body=sample.body),
         "claims": pretty(fields.example_claims(sample.answer, sample.body.encode())),
         "launch": sample.launch,
     }

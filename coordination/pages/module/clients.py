@@ -1,6 +1,5 @@
-"""How to connect a client over MCP: its address and its configuration, ready to paste."""
+"""The page that says how MCP clients are connected, with a configuration to paste for each client."""
 
-import shlex
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -13,34 +12,30 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from coordination.pages.module import reference
+from coordination.pages.module.ready_to_paste import KEY, curl, mcp_address, mcp_server
+from coordination.pages.texts import Text
 from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
 
-KEY = "$INTRAMEDIAL_KEY"
 NARROW = 60
 SAMPLE_DID = "did:web:example.com:agents:builder"
 
 
 class Client(NamedTuple):
-    """A client: its name, the anchor of its chapter, why it needs names without dots, where its configuration
-    goes, the configuration, and what else to know (or nothing).
+    """A client: its name, the anchor of its chapter, why it gets names without dots, where its configuration
+    goes, the configuration, and a further remark or "".
     """
 
     name: str
     anchor: str
-    why: Any
-    place: Any
+    why: Text
+    place: Text
     configuration: str
-    besides: Any = ""
-
-
-def address() -> str:
-    """The address for every client: its tools have names that every model provider takes."""
-    return f"{settings.BASE_URL}/mcp/compat"
+    besides: Text = ""
 
 
 def clients() -> list[Client]:
-    """The clients that the page tells how to connect: programs first, then libraries."""
+    """The clients of the page: programs first, then libraries."""
     return [*_programs(), *_libraries()]
 
 
@@ -51,7 +46,7 @@ def _programs() -> list[Client]:
             "claude-code",
             _("La API de sus modelos no admite puntos en los nombres."),
             _("En un terminal:"),
-            f"claude mcp add --transport http intramedial {address()} \\\n"
+            f"claude mcp add --transport http intramedial {mcp_address()} \\\n"
             f'  --header "Authorization: Bearer {KEY}"',
             _("Con <code>--scope project</code> queda en el <code>.mcp.json</code> del proyecto."),
         ),
@@ -68,7 +63,7 @@ def _programs() -> list[Client]:
             "cursor",
             _("Solo admite letras, cifras y guiones bajos."),
             _("En <code>.cursor/mcp.json</code> del proyecto, o en <code>~/.cursor/mcp.json</code>:"),
-            pretty({"mcpServers": {"intramedial": _over_http("${env:INTRAMEDIAL_KEY}")}}, NARROW),
+            pretty({"mcpServers": {"intramedial": mcp_server("${env:INTRAMEDIAL_KEY}")}}, NARROW),
         ),
         Client(
             "VS Code",
@@ -83,7 +78,7 @@ def _programs() -> list[Client]:
             "gemini-cli",
             _("Admite puntos: así los nombres son los mismos que en los demás."),
             _("En <code>.gemini/settings.json</code>, del proyecto o de tu carpeta personal:"),
-            pretty({"mcpServers": {"intramedial": _of_gemini()}}, NARROW),
+            pretty({"mcpServers": {"intramedial": mcp_server("${INTRAMEDIAL_KEY}", "httpUrl")}}, NARROW),
             _("<code>httpUrl</code> es Streamable HTTP; con <code>url</code> buscaría otro transporte."),
         ),
     ]
@@ -120,27 +115,19 @@ def _libraries() -> list[Client]:
 
 
 def _sample(name: str) -> str:
-    """A whole program."""
-    return render_to_string(f"docs/clients/{name}.python", {"address": address(), "did": SAMPLE_DID})
-
-
-def _over_http(key: str) -> dict[str, Any]:
-    return {"url": address(), "headers": {"Authorization": f"Bearer {key}"}}
-
-
-def _of_gemini() -> dict[str, Any]:
-    return {"httpUrl": address(), "headers": {"Authorization": "Bearer ${INTRAMEDIAL_KEY}"}}
+    """The program that uses the library of that name."""
+    return render_to_string(f"docs/clients/{name}.python", {"address": mcp_address(), "did": SAMPLE_DID})
 
 
 def _through_a_bridge() -> dict[str, Any]:
     public = urlsplit(settings.BASE_URL)
-    # The bridge refuses plain HTTP to another machine unless told otherwise.
+    # The bridge refuses plain HTTP to another machine without this option.
     plain = public.scheme == "http" and public.hostname not in ("localhost", "127.0.0.1")
-    # A space within an argument is lost on Windows, so that the whole value comes from the environment.
+    # The bridge loses a space within an argument on Windows, so the whole value comes from the environment.
     header = ["--header", "Authorization:${INTRAMEDIAL_AUTH}", *(["--allow-http"] if plain else [])]
     return {
         "command": "npx",
-        "args": ["-y", "mcp-remote", address(), *header],
+        "args": ["-y", "mcp-remote", mcp_address(), *header],
         "env": {"INTRAMEDIAL_AUTH": "Bearer imk_…"},
     }
 
@@ -155,30 +142,24 @@ def _of_vs_code() -> dict[str, Any]:
                 "password": True,
             }
         ],
-        "servers": {"intramedial": {"type": "http", **_over_http("${input:intramedial-key}")}},
+        "servers": {"intramedial": {"type": "http", **mcp_server("${input:intramedial-key}")}},
     }
 
 
 def check() -> str:
-    """A call by hand, as a command for a POSIX shell."""
+    """A call of a tool as a command for a POSIX shell."""
     arguments = {"resource": "lock:deploy/production", "actorDid": SAMPLE_DID}
     params = {"name": "coordination_status", "arguments": arguments}
     body = pretty({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, NARROW)
-    lines = (
-        f"curl -sS {shlex.quote(address())}",
-        f'-H "Authorization: Bearer {KEY}"',
-        "-H 'Content-Type: application/json'",
-        f"-d {shlex.quote(body)}",
-    )
-    return " \\\n  ".join(lines)
+    return curl(mcp_address(), body=body)
 
 
 @require_safe
 def connecting(request: HttpRequest) -> HttpResponse:
-    """What MCP offers here, and how to connect a client."""
+    """The page: the tools, and how to connect a client."""
     context = {
         "dotted_url": f"{settings.BASE_URL}/mcp",
-        "compatible_url": address(),
+        "compatible_url": mcp_address(),
         "clients": clients(),
         "check": check(),
         "tools": reference.tools(),

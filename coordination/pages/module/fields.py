@@ -1,7 +1,7 @@
-"""The fields of requests, answers and receipts, in the order of the wire shapes, with a reader's words.
+"""The fields of requests, answers and receipts, in the order of their shapes, with words for readers.
 
-The names come from `coordination.api.schemas` and from the claims themselves; a name without words is a fault
-that a test finds, and the page then shows the description's own.
+The names come from `coordination.api.schemas` and from the claims of a receipt. A test fails for a name
+without words; the page would show the description of the API for it.
 """
 
 from base64 import b64encode
@@ -15,17 +15,18 @@ from pydantic import BaseModel
 
 from coordination.api import schemas
 from coordination.pages.module import samples
+from coordination.pages.texts import Text
 from intramedial.receipts import receipt
 
-Words = Mapping[str, Any]
+Words = Mapping[str, Text]
 
 
-class Named(NamedTuple):
-    """One field: its name on the wire, whether it may be left out, what it says."""
+class FieldRow(NamedTuple):
+    """One field: its name on the wire, whether it may be missing, its meaning."""
 
     name: str
     optional: bool
-    words: Any
+    words: Text
 
 
 LEASE_REQUEST: Words = {
@@ -93,24 +94,24 @@ SHAPES: Mapping[type[BaseModel], Words] = {
 }
 
 
-def of(shape: type[BaseModel]) -> list[Named]:
+def of(shape: type[BaseModel]) -> list[FieldRow]:
     """The fields of a wire shape."""
     return list(_of(shape, SHAPES[shape]))
 
 
-def _of(shape: type[BaseModel], words: Words) -> Iterator[Named]:
+def _of(shape: type[BaseModel], words: Words) -> Iterator[FieldRow]:
     for name, field in shape.model_fields.items():
         wire_name = field.alias or name
-        yield Named(wire_name, not field.is_required(), words.get(wire_name, field.description or ""))
+        yield FieldRow(wire_name, not field.is_required(), words.get(wire_name, field.description or ""))
 
 
-def claims() -> list[Named]:
-    """What a receipt says, in its order."""
-    return [Named(name, False, CLAIMS.get(name, "")) for name in example_claims({})]
+def claims() -> list[FieldRow]:
+    """The claims of a receipt, in their order."""
+    return [FieldRow(name, False, CLAIMS.get(name, "")) for name in example_claims({})]
 
 
 def example_claims(result: dict[str, Any], request: bytes = b"") -> dict[str, Any]:
-    """The claims of a receipt for `result`, the answer to the body `request`, as they are made."""
+    """The claims of a receipt for the answer `result` to the body `request`, as the service makes them."""
     lease = result.get("lease", {})
     made = receipt.claims(
         iat=samples.START // 1000,

@@ -1,4 +1,4 @@
-"""The figures that words on the pages are written around, as texts in the language of the moment."""
+"""The figures in the texts of pages, formatted in the active language."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from coordination.pages.module import samples
 from intramedial.identity.signatures import MAX_SKEW_S, MAX_VALIDITY_S
 from intramedial.web import amounts
 
-# The order of the semantics, which is that of use.
+# In the order of how often they are used.
 CLASSES = ("doc", "file", "data", "config")
 OTHER_CLASS = "lock"
 
 
 def figures() -> dict[str, Any]:
-    """By the name under which a template says it."""
+    """The figures, by the names that templates use."""
     rules = authority.rules()
     number, duration = amounts.number, amounts.duration
     places = list(range(1, rules.queue_limit + 1))
@@ -53,7 +53,7 @@ def figures() -> dict[str, Any]:
 
 
 def limits() -> dict[str, int]:
-    """The figures that the pages' scripts draw with."""
+    """The figures that the scripts of the pages use."""
     return {
         "leaseTtlMs": settings.LEASE_TTL_MS,
         "stampedeBaseMs": settings.STAMPEDE_BASE_MS,

@@ -1,4 +1,4 @@
-"""`/estilo/`: every component in every state and both themes, for whoever builds pages; only in DEBUG."""
+"""`/estilo/`: every component in every state and in both themes, for authors of pages; only in DEBUG."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
         "tokens": TOKENS,
         "refused": samples.one_lock()[1],
         "granted": samples.one_lock()[0],
-        "rows": [*fields.claims()[:3], fields.Named("x" * 60, False, LONG)],
+        "rows": [*fields.claims()[:3], fields.FieldRow("x" * 60, False, LONG)],
         "reasons": article.reasons(),
         "long": LONG,
         "texts": texts.ALL,
@@ -56,7 +56,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
 
 
 def states() -> dict[str, Any]:
-    """What the scripts' components are fed: answers, problems, boards, claims of a receipt."""
+    """The data for components drawn by scripts: answers, problems, boards, claims of a receipt."""
     answers = [sample.answer for sample in (*samples.one_lock(), *samples.refusals().values())]
     long = {**answers[0]["lease"], "resource": LONG, "holder": LONG_DID}
     return {

@@ -1,19 +1,22 @@
-"""What a lease promises and what it does not, each with the part of the page that shows it and its proof.
+"""What a lease guarantees and what it does not, each with the part of the page that shows it, and its proof.
 
-A proof is a test of this project, `file::name`; a test checks that it is there.
+A proof is a test of this project, `file::name`; a test checks that it exists.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
+from coordination.pages.texts import Text
+
 
 class Promise(NamedTuple):
-    """One line: its words, the anchor of what shows it, what that is called, and the test that proves it."""
+    """One line: its words, the anchor and the title of the part that shows it, and the test that proves
+    it."""
 
-    words: Any
+    words: Text
     anchor: str
-    shown_by: Any
+    shown_by: Text
     test: str
 
     @property

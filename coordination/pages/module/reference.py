@@ -1,8 +1,8 @@
-"""What is served, read from the table that serves it: operations, live sockets, limits."""
+"""The operations, tools and limits, read from the routes, the tools and the settings that serve them."""
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
@@ -10,6 +10,8 @@ from pydantic import BaseModel
 
 from coordination.api.schemas import MAX_PAGE
 from coordination.core.names import MAX_NAME
+from coordination.pages.module.ready_to_paste import mcp_server
+from coordination.pages.texts import Text
 from intramedial import api
 from intramedial.http import routing
 from intramedial.identity.did import MAX_DID_LENGTH
@@ -17,7 +19,7 @@ from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
 from intramedial.workspaces.authentication.callers import COUNTED
 
-WORDS: Mapping[str, Any] = {
+WORDS: Mapping[str, Text] = {
     "acquireLease": _("Pedir un recurso, o renovar el que ya se tiene."),
     "releaseLease": _("Devolverlo antes de que caduque."),
     "seeWaits": _("Quién tiene qué, quién espera y en qué puesto, y qué interbloqueos se han evitado."),
@@ -36,7 +38,7 @@ WORDS: Mapping[str, Any] = {
     "didDocument": _("Las mismas claves, como documento did:web."),
     "openapi": _("La descripción completa de esta API (OpenAPI 3.1)."),
 }
-TOOL_WORDS: Mapping[str, Any] = {
+TOOL_WORDS: Mapping[str, Text] = {
     "coordination.wait": _("Quién tiene qué y quién espera."),
     "coordination.status": _("Cómo estás con un recurso: si lo tienes, en qué puesto, quién va delante."),
     "coordination.lease.acquire": _("Pedir un recurso o renovarlo. ttlMs se acepta y no cambia nada."),
@@ -53,35 +55,36 @@ GROUPS = (
 
 
 class Operation(NamedTuple):
-    """One operation: method, path, what it does, whether it asks who calls, whether a trial pays for it."""
+    """One operation: method, path, what it does, whether it needs credentials, whether a trial pays for
+    it."""
 
     name: str
     method: str
     path: str
-    words: Any
+    words: Text
     credentials: bool
     counted: bool
 
 
-class Tool(NamedTuple):
+class ToolRow(NamedTuple):
     """One tool of MCP: its name at `/mcp/compat` and at `/mcp`, the arguments it takes, what it does."""
 
     name: str
     dotted: str
     arguments: str
-    words: Any
+    words: Text
 
 
 class Limit(NamedTuple):
     """One limit: what is limited, how much, and the reason of the refusal."""
 
-    words: Any
+    words: Text
     amount: str
     reason: str
 
 
-def operations() -> list[tuple[Any, list[Operation]]]:
-    """All that is served, in groups with their titles."""
+def operations() -> list[tuple[Text, list[Operation]]]:
+    """All operations, in groups with their titles."""
     found: dict[str, list[Operation]] = defaultdict(list)
     for path, operation in routing.operations(api.api):
         name = operation.operation_id or ""
@@ -95,13 +98,13 @@ def operations() -> list[tuple[Any, list[Operation]]]:
     return [(title, found[tag]) for tag, title in GROUPS]
 
 
-def tools() -> list[Tool]:
+def tools() -> list[ToolRow]:
     """The tools that are served over MCP."""
-    # The protocol's library is large: commands that show no page need not load it.
+    # Imported here, because the SDK is large and management commands show no page.
     from coordination.mcp.tools import TOOLS
 
     return [
-        Tool(
+        ToolRow(
             tool.compatible_name,
             tool.name,
             _arguments(tool.arguments),
@@ -112,15 +115,15 @@ def tools() -> list[Tool]:
 
 
 class Versions(NamedTuple):
-    """The versions of MCP that `MCP-Protocol-Version` may name, oldest first, and the one of a request
-    without that header."""
+    """The versions of MCP that `MCP-Protocol-Version` may name, oldest first, and the version of a request
+    without that field."""
 
     accepted: tuple[str, ...]
     assumed: str
 
 
 def mcp_versions() -> Versions:
-    """Which versions of MCP are served."""
+    """The versions of MCP that this service speaks."""
     from mcp.types import DEFAULT_NEGOTIATED_VERSION
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
@@ -136,17 +139,13 @@ def _arguments(shape: type[BaseModel]) -> str:
 
 
 def mcp_configuration() -> str:
-    """What goes into the configuration of an agent that speaks MCP."""
-    server = {
-        "type": "http",
-        "url": f"{settings.BASE_URL}/mcp/compat",
-        "headers": {"Authorization": "Bearer imk_…"},
-    }
+    """The configuration of an MCP client that has no chapter of its own."""
+    server = {"type": "http", **mcp_server("imk_…")}
     return pretty({"mcpServers": {"intramedial": server}}, width=60)
 
 
 def limits() -> list[Limit]:
-    """The limits that a caller can meet, as the settings have them."""
+    """The limits that a caller can reach, from the settings."""
     number, size = amounts.number, amounts.size
     return [
         Limit(_("Cuerpo de una petición"), size(settings.BODY_LIMIT), "too_large"),

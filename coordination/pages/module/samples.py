@@ -1,6 +1,6 @@
-"""The four situations played through the core, so that every sample on a page is what would be answered.
+"""The samples of the page: situations played through the core, so that each answer is one of the service.
 
-Time stands still at an instant of the samples' own; ids are readable; the rules are those of the settings.
+Their clock is their own and their ids are always the same; the rules are those of the settings.
 """
 
 import hashlib
@@ -8,19 +8,22 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote, urlencode
+
+from django.utils.translation import gettext as _
 
 from coordination.authority import process as authority
 from coordination.core.decide import decide
 from coordination.core.messages import Acquire, Command, Outcome, Release
 from coordination.core.model import Mode, Resource
 from coordination.core.names import parse_resource
-from coordination.core.picture import deadlocks
 from coordination.core.settle import settle
+from coordination.core.waitgraph import deadlocks
 from coordination.core.world import World
-from coordination.pages.module import gists
 from coordination.wire import serialize
+from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
 
 PREFIX = "/api/v1/acp/"
@@ -31,20 +34,20 @@ LOCK = "lock:deploy/production"
 FIRST, SECOND = "lock:db/schema", "lock:deploy/staging"
 FILE = "file:reports/2026-01.csv"
 MANUAL = "doc:handbook"
-# The drawing on the page begins with the staff that has this number.
+# The drawing on the page begins with this fencing token.
 TOKEN = 7
 CROWD = 50
 
 
 def _identifier(number: int) -> str:
-    """As the service draws them, but always the same ones."""
+    """The random part of an id, in the form of the service's, but always the same."""
     return hashlib.sha256(f"sample {number}".encode()).hexdigest()[:24]
 
 
-# Its bytes would fill the page; what it says is told beside it.
+# Shortened: a whole receipt would fill the page, and the page explains it elsewhere.
 RECEIPT = {"id": f"rcp_{_identifier(0)}", "kid": "…", "jws": "eyJhbGciOiJFZERTQSIs…"}
 START = int(datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp() * 1000)
-# Between two requests of a sample; shorter where an operator has made leases or offers very short.
+# The time between two requests of a sample; shorter where the settings make leases or offers very short.
 MOMENT_MS = 400
 
 Json = dict[str, Any]
@@ -52,9 +55,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """A request and what is answered. `opens`: the operation of Lanzar that does the same, None for none.
+    """A request and its answer. `opens`: the operation of Lanzar that sends the same request, or None.
 
-    `members` are the request's own (body or query), `agent` the letter of who asks, `at` when: milliseconds
+    `members` are those of the body or the query, `agent` is the letter of the agent, `at` the milliseconds
     since the sample's beginning.
     """
 
@@ -75,40 +78,40 @@ class Sample:
 
     @property
     def body(self) -> str:
-        """The request's body as text; empty where it has none."""
+        """The request's body as text; empty without one."""
         return pretty(self.members) if self.method == "POST" else ""
 
     @property
     def text(self) -> str:
-        """The answer as text. Its receipt is folded: what it says is told beside the samples."""
+        """The answer as text. Its receipt is left out: the page explains it elsewhere."""
         text = pretty(self.answer)
         return f'{text[:-2]},\n  "receipt": {{ … }}\n}}' if self.method == "POST" else text
 
     @property
     def outcome(self) -> str:
-        """The reason of a refusal, else nothing."""
+        """The reason of a refusal; empty for other answers."""
         return str(self.answer.get("reason", ""))
 
     @property
     def resource(self) -> str:
-        """The resource asked for, where the request line does not say it."""
+        """The resource of the request; empty when the request line shows it."""
         return str(self.members["resource"]) if self.method == "POST" else ""
 
     @property
     def gist(self) -> str:
-        """What the answer comes to, in a few words."""
-        return gists.of(self.answer)
+        """The answer in a few words."""
+        return gist(self.answer)
 
     @property
     def launch(self) -> str:
-        """What opens it in Lanzar, as JSON; empty where nothing does."""
+        """What opens the request in Lanzar, as JSON; empty when nothing does."""
         if self.opens is None:
             return ""
         return json.dumps({"operation": self.opens, "members": self.members, "agent": self.agent})
 
 
 class Stage:
-    """A workspace of its own, with a clock that samples set."""
+    """A workspace for one situation, with a clock that the situation sets."""
 
     def __init__(self, **tokens: int) -> None:
         self.rules = authority.rules()
@@ -125,7 +128,7 @@ class Stage:
         return self.now - START
 
     def wait(self, ms: int = 0) -> None:
-        """Let time pass: so many milliseconds and a moment."""
+        """Let `ms` milliseconds and a moment pass."""
         self.now += ms + self._moment
 
     def do(self, command: Command) -> Outcome:
@@ -202,7 +205,8 @@ def one_lock() -> list[Sample]:
 
 
 def crashed_holder() -> list[Sample]:
-    """A holder that falls silent: its lease runs out, its trust falls, the next is granted; it comes late."""
+    """A holder crashes: its lease expires, its trust falls, the next is granted; its release comes too
+    late."""
     stage = Stage(lock=TOKEN - 1)
     lost = stage.ask(ANA, LOCK)
     stage.wait()
@@ -214,7 +218,7 @@ def crashed_holder() -> list[Sample]:
 
 
 def broken_deadlock() -> list[Sample]:
-    """Each has what the other wants: the second to ask is refused, with the cycle."""
+    """Each of two agents has what the other wants: the second request is refused, with the cycle."""
     stage = Stage()
     steps = [stage.ask(ANA, FIRST), stage.ask(BEA, SECOND)]
     stage.wait()
@@ -224,8 +228,8 @@ def broken_deadlock() -> list[Sample]:
 
 
 @dataclass(frozen=True)
-class Stampede:
-    """What `CROWD` agents hear that ask for one file at once: one answer each."""
+class StampedeSample:
+    """The answers to `CROWD` agents that acquire one file at once."""
 
     grants: int
     places: list[tuple[int, int]]
@@ -234,15 +238,15 @@ class Stampede:
     first: Sample
 
 
-def stampede() -> Stampede:
-    """Fifty agents ask for one file at once. `places` are (position, waitMs) of those in the queue."""
+def stampede() -> StampedeSample:
+    """Fifty agents acquire one file at once. `places` has (position, waitMs) of those in the queue."""
     stage = Stage()
     agents = [f"did:web:agents.example:agent-{number:02d}" for number in range(1, CROWD + 1)]
     answers = [stage.ask(agent, FILE) for agent in agents]
     held = [sample for sample in answers if not sample.answer["ok"]]
     queued = [sample for sample in held if sample.answer["queued"]]
     others = [sample for sample in held if not sample.answer["queued"]]
-    return Stampede(
+    return StampedeSample(
         grants=len(answers) - len(held),
         places=[(s.answer["position"], s.answer["stampede"]["waitMs"]) for s in queued],
         others=len(others),
@@ -252,7 +256,7 @@ def stampede() -> Stampede:
 
 
 def shared_reads() -> list[Sample]:
-    """Two that read at once, and one that wants to write."""
+    """Two agents that read at once, and one that wants to write."""
     stage = Stage()
     steps = [stage.ask(ANA, f"{MANUAL}#read"), stage.ask(BEA, f"{MANUAL}#read")]
     stage.wait()
@@ -260,7 +264,7 @@ def shared_reads() -> list[Sample]:
 
 
 def refusals() -> dict[str, Sample]:
-    """One answer for each reason a lease or a release is refused for, by reason."""
+    """One answer for each reason of a refused lease or release, by reason."""
     stage = Stage(lock=TOKEN - 1)
     stage.ask(ANA, LOCK)
     stage.wait()
@@ -271,9 +275,35 @@ def refusals() -> dict[str, Sample]:
 
 
 def modes(classes: Iterable[str]) -> list[tuple[str, Mode, Mode, Mode]]:
-    """The mode that each suffix asks for, by class: (class, #read, #write, #delete)."""
+    """The mode of each suffix, by class: (class, #read, #write, #delete)."""
 
     def mode(name: str, suffix: str) -> Mode:
         return parse_resource(f"{name}:x#{suffix}")[1]
 
     return [(name, mode(name, "read"), mode(name, "write"), mode(name, "delete")) for name in classes]
+
+
+def gist(answer: Json) -> str:
+    """An answer of the API in a few words of the active language; empty for an answer without any."""
+    reason = answer.get("reason")
+    if lease := answer.get("lease"):
+        return _("testigo %(token)s") % {"token": lease["fencingToken"]}
+    if reason == "lease_held":
+        return _gist_of_held(answer)
+    if reason == "deadlock":
+        return _("un círculo de %(count)s") % {"count": len(answer["cycle"])}
+    if reason:
+        return _("no cambia nada")
+    if trust := answer.get("trust"):
+        return _("confianza %(score)s") % {"score": amounts.number(Decimal(str(trust["score"])))}
+    if "queue" in answer:
+        counts = {name: len(answer[name]) for name in ("holders", "queue", "deadlocks")}
+        return _("titulares: %(holders)s · en espera: %(queue)s · interbloqueos: %(deadlocks)s") % counts
+    return ""
+
+
+def _gist_of_held(answer: Json) -> str:
+    wait = amounts.duration(answer["stampede"]["waitMs"])
+    if not answer["queued"]:
+        return _("sin puesto, vuelve en %(wait)s") % {"wait": wait}
+    return _("puesto %(place)s, vuelve en %(wait)s") % {"place": answer["position"], "wait": wait}

@@ -1,6 +1,7 @@
 """The scenarios of the module page, and each as a program that runs with the API key of a workspace.
 
-A program is what all of its kind have in common and the story, which is told once for REST and MCP.
+A program consists of a part that all of its kind share, and of the story. The Python programs for REST and
+MCP have the same story.
 """
 
 from typing import Any, NamedTuple
@@ -15,21 +16,24 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from coordination.pages.module.samples import CROWD
+from coordination.pages.texts import Text
 
 SCRIPTS = "scenarios/scripts"
 
 
 class Story(NamedTuple):
-    """A scenario: its name in the code, in file names, its title, and how many calls of a trial it costs."""
+    """A scenario: its name in the code and in file names, its title, and how many calls of a trial it
+    costs."""
 
     id: str
     file: str
-    title: Any
+    title: Text
     calls: int
 
 
 class Form(NamedTuple):
-    """A kind of program: its name, how its files end, the story's template, what comes before the story."""
+    """A kind of program: its name, the ending of its files, the template of the story, the template before
+    it."""
 
     name: str
     ending: str
@@ -68,9 +72,9 @@ def context() -> list[dict[str, Any]]:
 
 
 def program(file: str) -> str:
-    """The program of that name, in the language of the moment. KeyError for a name that is none."""
+    """The program of that file name, in the active language. Raises KeyError for an unknown name."""
     story, form = FILES[file]
-    said: dict[str, Any] = {
+    values: dict[str, Any] = {
         "id": story.id,
         "title": story.title,
         "file": file,
@@ -78,14 +82,14 @@ def program(file: str) -> str:
         "crowd": CROWD,
         "spanish": get_language() == "es",
     }
-    said["story"] = _rendered(form.story.format(id=story.id), said).rstrip("\n")
-    before = _rendered(form.before, said)
-    return before if form.before == "curl.sh" else before + _rendered("story.python", said)
+    values["story"] = _rendered(form.story.format(id=story.id), values).rstrip("\n")
+    before = _rendered(form.before, values)
+    return before if form.before == "curl.sh" else before + _rendered("story.python", values)
 
 
 @require_safe
 def download(request: HttpRequest, file: str) -> HttpResponse:
-    """A program, as a file."""
+    """A program as a file."""
     if file not in FILES:
         raise Http404("no such program")
     answer = HttpResponse(program(file), content_type="text/plain; charset=utf-8")
@@ -93,9 +97,9 @@ def download(request: HttpRequest, file: str) -> HttpResponse:
     return answer
 
 
-def _rendered(name: str, said: dict[str, Any]) -> str:
+def _rendered(name: str, values: dict[str, Any]) -> str:
     template: Any = get_template(f"{SCRIPTS}/{name}")
-    return str(template.template.render(Context(said, autoescape=False)))
+    return str(template.template.render(Context(values, autoescape=False)))
 
 
 urlpatterns = [path("escenarios/<str:file>", download, name="scenario_program")]

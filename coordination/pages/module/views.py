@@ -1,7 +1,6 @@
-"""Pages of coordination.lease."""
+"""The module page, the page that verifies receipts, and what their scripts fetch."""
 
 import json
-import shlex
 from functools import cache
 from typing import Any
 
@@ -9,42 +8,31 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.urls import include, path, reverse
 from django.utils.html import strip_tags
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from coordination.pages.module import article, clients, figures, gallery, scenarios
+from coordination.pages.module import article, clients, figures, gallery, ready_to_paste, scenarios
 from coordination.pages.texts import module as texts
 from coordination.pages.texts import parts as part_texts
-from intramedial.web import styles
 from intramedial.web.markdown import to_markdown
 
 PREFIX = "/api/v1/acp/coordination"
 SAMPLE_RESOURCE = "lock:deploy/production"
-# The shape of a DID, for samples that a reader fills in.
+# Stands for a DID in samples that a reader completes.
 SAMPLE_DID = "did:key:z6Mk…"
-# An agent, for samples that run as they are pasted.
+# A DID for samples that run as they are.
 SAMPLE_AGENT = "did:web:agents.example:ana"
-
-# What js/home.js imports, so that the browser fetches all of it at once; a test holds it to the imports.
-MODULES = tuple(
-    f"js/{name}.js"
-    for name in (
-        *("elements/json-editor", "elements/short-did", "elements/tabs"),
-        *("lanzar/extras", "lanzar/history", "lanzar/key-strip", "lanzar/operations", "lanzar/request"),
-        *("lanzar/share", "lanzar/shortcuts", "lanzar/signed", "lanzar/signers", "lanzar/ways"),
-        *("lib/bytes", "lib/clock", "lib/did", "lib/dom", "lib/http", "lib/json", "lib/keystore"),
-        *("lib/parts", "lib/signing", "lib/text", "lib/trial", "module/samples", "module/scenarios"),
-    )
-)
+PARTS_WITH_STYLES = ("help", "history", "scenarios")
 
 
 def operations() -> dict[str, dict[str, Any]]:
-    """What can be launched, in the page's language.
+    """The operations of Lanzar, in the page's language.
 
-    By wire name: title, words, method, path, sends (`body` or `query`), example (and its text), curl.
+    By name: title, words, method, path, sends (`body` or `query`), example (and its text), curl.
     """
     both = {"resource": SAMPLE_RESOURCE, "actorDid": SAMPLE_DID}
     found = {
@@ -91,43 +79,39 @@ def operations() -> dict[str, dict[str, Any]]:
 
 def curl(operation: dict[str, Any]) -> str:
     """An operation's example as a command for a POSIX shell, with the API key of a workspace."""
-    address = shlex.quote(settings.BASE_URL + operation["path"])
-    key = '-H "Authorization: Bearer $INTRAMEDIAL_KEY"'
+    address = settings.BASE_URL + operation["path"]
     members = {name: value.replace(SAMPLE_DID, SAMPLE_AGENT) for name, value in operation["example"].items()}
     if operation["sends"] == "body":
-        body = shlex.quote(json.dumps(members, ensure_ascii=False, separators=(",", ":")))
-        parts = [f"curl -sS {address}", key, "-H 'Content-Type: application/json'", f"-d {body}"]
-    else:
-        query = [f"--data-urlencode {shlex.quote(f'{k}={v}')}" for k, v in members.items()]
-        parts = [f"curl -sS -G -X {operation['method']} {address}", key, *query]
-    return " \\\n  ".join(parts)
+        body = json.dumps(members, ensure_ascii=False, separators=(",", ":"))
+        return ready_to_paste.curl(address, body=body)
+    return ready_to_paste.curl(address, query=members, method=operation["method"])
 
 
 def parts() -> dict[str, dict[str, str]]:
-    """What parts of the page need that are fetched when first used: addresses of `texts` and `styles`."""
+    """For each part of the page that is fetched when it is first used: the addresses of its texts and
+    styles."""
     found = {name: {"texts": reverse("part_texts", args=[name])} for name in part_texts.PARTS}
-    for name, sheet in styles.addresses().items():
-        if name in found:
-            found[name]["styles"] = sheet
+    for name in PARTS_WITH_STYLES:
+        found[name]["styles"] = static(f"css/components/{name}.css")
     return found
 
 
 @cache
 def account(language: str) -> str:
-    """The account of the module below Lanzar, as HTML. Nothing in it changes while the process runs."""
+    """The text of the module page as HTML. Nothing in it changes while the process runs."""
     return render_to_string("module/article.html", {**article.context(), "base_url": settings.BASE_URL})
 
 
 @cache
 def account_text(language: str) -> str:
-    """The same as Markdown: the same templates, read back as text."""
+    """The same as Markdown, made from the same templates."""
     page = render_to_string("module/text.html", {**article.context(), "base_url": settings.BASE_URL})
     return to_markdown(page, settings.BASE_URL)
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """The module page: what a lease is, Lanzar, and the live board of the visitor's trial."""
+    """The module page: what a lease is, Lanzar, the live board of the visitor's trial, the text."""
     seconds = settings.LEASE_TTL_MS / 1000
     context = {
         **figures.figures(),
@@ -136,7 +120,6 @@ def home(request: HttpRequest) -> HttpResponse:
         "operations": operations(),
         "texts": texts.ALL,
         "limits": figures.limits(),
-        "modules": MODULES,
         "parts": parts(),
         "scenarios": scenarios.context(),
     }
@@ -145,29 +128,18 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def module_text(request: HttpRequest) -> HttpResponse:
-    """The module page's account as Markdown."""
+    """The text of the module page as Markdown."""
     return HttpResponse(account_text(str(get_language())), content_type="text/markdown; charset=utf-8")
-
-
-# What js/verify.js imports.
-VERIFY_MODULES = tuple(
-    f"js/{name}.js"
-    for name in (
-        *("elements/short-did", "lib/bytes", "lib/did", "lib/dom", "lib/given", "lib/receipt", "lib/text"),
-        "parts/receipt-view",
-    )
-)
 
 
 @require_safe
 def verify(request: HttpRequest) -> HttpResponse:
     """A receipt, checked in the browser with the published keys."""
-    context = {"texts": texts.RECEIPT | texts.VERIFY, "modules": VERIFY_MODULES}
-    return render(request, "verify.html", context)
+    return render(request, "verify.html", {"texts": texts.RECEIPT | texts.VERIFY})
 
 
 def mcp_clients() -> list[dict[str, str]]:
-    """How clients are configured to use this service over MCP: name, place and configuration of each."""
+    """The MCP clients: the name, place and configuration of each."""
     return [
         {"name": client.name, "place": strip_tags(str(client.place)), "configuration": client.configuration}
         for client in clients.clients()
@@ -176,19 +148,26 @@ def mcp_clients() -> list[dict[str, str]]:
 
 @require_safe
 def words(request: HttpRequest, name: str) -> JsonResponse:
-    """The words of a part of the page, in the page's language."""
+    """The texts of a part of the page, in the page's language. Http404 for an unknown part."""
     if name not in part_texts.PARTS:
         raise Http404("no such part")
-    said = dict(part_texts.PARTS[name])
+    found: dict[str, Any] = dict(part_texts.PARTS[name])
     if name == "snippets":
-        said["mcp_clients"] = mcp_clients()
-    return JsonResponse(said)
+        found["mcp_clients"] = mcp_clients()
+    return JsonResponse(found)
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """The index of the documentation, for people and for programs."""
+    return render(request, "docs/index.html")
 
 
 urlpatterns = [
     path("", home, name="home"),
     path("modulo.md", module_text, name="module_text"),
     path("estilo/", gallery.gallery, name="gallery"),
+    path("docs/", docs, name="docs"),
     path("verificar/", verify, name="verify"),
     path("textos/<slug:name>.json", words, name="part_texts"),
     path("", include("coordination.pages.module.scenarios")),

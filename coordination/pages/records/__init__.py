@@ -1,1 +1,1 @@
-"""What a workspace keeps: its agents and what moved their trust, its receipts, its usage."""
+"""The records of a workspace: its agents and the moves of their trust, its receipts, its usage."""

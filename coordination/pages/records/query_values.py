@@ -1,4 +1,4 @@
-"""What an address asks for, and what a shape says, as values; whatever is none of them is left out."""
+"""Values from the query of an address and from answers. A wrong value counts as a missing one."""
 
 import re
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ LONGEST = 256
 
 
 def did(request: HttpRequest, name: str) -> str:
-    """A DID; empty for what is none."""
+    """The parameter `name` as a DID; empty if it is none."""
     try:
         return check_did(request.GET.get(name, ""))
     except ValueError:
@@ -22,21 +22,21 @@ def did(request: HttpRequest, name: str) -> str:
 
 
 def number(request: HttpRequest, name: str) -> int | None:
-    """A whole number; None for what is none."""
+    """The parameter `name` as a whole number; None if it is none."""
     given = request.GET.get(name, "")
     return int(given) if NUMBER.fullmatch(given) else None
 
 
 def text(request: HttpRequest, name: str) -> str:
-    """A short text, without control characters, nor spaces at its ends."""
+    """The parameter `name` as a short text, without control characters and without spaces at its ends."""
     return CONTROLS.sub("", request.GET.get(name, ""))[:LONGEST].strip()
 
 
 def instant(wire: str | None) -> datetime | None:
-    """An instant as answers have it."""
+    """An instant of an answer; None for None. Raises ValueError for a text that is none."""
     return None if wire is None else datetime.fromisoformat(wire)
 
 
 def epoch(seconds: float | None) -> datetime | None:
-    """Seconds since the Unix epoch as an instant; None for none, and for zero, which is no time."""
+    """Seconds since the Unix epoch as an instant; None for None and for zero, which stands for no time."""
     return datetime.fromtimestamp(seconds, UTC) if seconds else None

@@ -1,10 +1,10 @@
-"""Where the records of a workspace are."""
+"""Addresses of the records of a workspace."""
 
 from django.urls import include, path
 
 from coordination.pages.records import agents, receipts, usage
 
-# Below /espacios/<ws_…>/.
+# Under /espacios/<ws_…>/.
 OF_ONE = [
     path("agentes/", agents.agents, name="agents"),
     path("agentes/agente/", agents.agent, name="agent"),

@@ -1,4 +1,4 @@
-"""What a workspace uses, against its limits, and what of it is metered: nothing that leases."""
+"""What a workspace uses, and its limits. Nothing about leases is metered."""
 
 from collections import Counter
 from typing import Any
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 @require_safe
 @workspace_page()
 def usage(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """What there is now, the limits, and the receipts of the last days that have any."""
+    """The present counts, the limits, and the receipts of the last days that have any."""
     workspace = membership.workspace
     given: Json = {
         **context(membership),
@@ -39,7 +39,7 @@ def usage(request: HttpRequest, membership: Membership) -> HttpResponse:
     }
     try:
         counts = history.counts(workspace.public_id)
-        given["counts"] = {name: _told(count) for name, count in counts.items()}
+        given["counts"] = {name: _counted(count) for name, count in counts.items()}
     except StorageFault:
         given["counts"] = None
     try:
@@ -50,13 +50,13 @@ def usage(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "records/usage.html", given, status=503 if away else 200)
 
 
-def _told(count: int) -> str:
-    """A count, which is no further than `history.COUNTED`."""
+def _counted(count: int) -> str:
+    """A count in words; `history.COUNTED` stands for that number or more."""
     return ("≥ " if count == history.COUNTED else "") + amounts.number(count)
 
 
 def _by_day(workspace: str) -> Json:
-    """Receipts appended by day, the latest days first; `partly` when the first of them is not whole."""
+    """Receipts by day, latest first; `partly`: the earliest of these days is not counted completely."""
     instants = entries.instants(workspace)
     by_day = sorted(Counter(at.date() for at in instants).items(), reverse=True)
     most = max((count for _, count in by_day[:DAYS]), default=1)

@@ -1,26 +1,25 @@
-"""The words of the live board's page; keys of `BOARD` are the scripts'."""
+"""The texts of the live board. Keys of `Texts` are those that the scripts use."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
+from coordination.pages.texts import Text, Texts
 from coordination.pages.texts.module import ANSWER, BOARD
-
-Texts = dict[str, Any]
 
 
 class Named(NamedTuple):
-    """Something that is chosen or counted: its name in the address or in the scripts, and its words."""
+    """Something to choose or to count: its name in addresses or scripts, and its words."""
 
     name: str
-    words: Any
+    words: Text
 
 
 class Choice(NamedTuple):
-    """A list to choose from: its name in the address, its label, the views it is for, what there is."""
+    """A list to choose from: its name in the address, its label, the view that has it, its options."""
 
     name: str
-    label: Any
+    label: Text
     views: str
     options: tuple[Named, ...]
 
@@ -96,12 +95,14 @@ CHOICES = (
     ),
 )
 
-OUTCOMES: Texts = {
+OUTCOMES: dict[str, Text] = {
     "granted": _("Concedido"),
     "renewed": _("Renovado"),
     "released": _("Devuelto"),
     "expired": _("Caducado"),
-    "revoked": _("Terminado por la autoridad"),
+    "revoked": _("Revocado"),
+    "returned": _("Devuelto sin entregar"),
+    "ended": _("Terminado por la autoridad"),
     "deadlock": _("Rechazado, interbloqueo"),
 }
 
@@ -182,6 +183,6 @@ DRAWER: Texts = {
 
 
 def all_texts() -> Texts:
-    """What the scripts say."""
+    """The texts that the scripts show."""
     shared = {name: ANSWER[name] for name in ("copy", "copied", "token")}
     return {**shared, **BOARD, **LISTS, **EVENTS, **DEADLOCKS, **DRAWER}

@@ -1,12 +1,9 @@
-"""The words that the module page's scripts show; keys are the scripts'."""
-
-from typing import Any
+"""The texts that scripts of the module page show, by the keys that they use."""
 
 from django.utils.translation import gettext_lazy as _
 
+from coordination.pages.texts import Texts
 from coordination.pages.texts.problems import PROBLEMS
-
-Texts = dict[str, Any]
 
 KEY: Texts = {
     "key_none": _("Sin clave: la primera vez que lances se crea una en este navegador."),

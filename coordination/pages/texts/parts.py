@@ -1,10 +1,8 @@
-"""The words of parts of the module page that are fetched when first used; keys are the scripts'."""
-
-from typing import Any
+"""The texts of the parts of the module page that are fetched when they are first used."""
 
 from django.utils.translation import gettext_lazy as _
 
-Texts = dict[str, Any]
+from coordination.pages.texts import Texts
 
 SCENARIOS: Texts = {
     "sc_run": _("Ejecutar"),
@@ -64,7 +62,7 @@ SCENARIOS: Texts = {
         "estropear nada."
     ),
     "sc_crash_one_holder": _("Nunca hay dos titulares."),
-    "sc_crash_alarm": _("Caduca a su hora, sin que nadie pregunte."),
+    "sc_crash_expiry": _("Caduca a su hora, sin que nadie pregunte."),
     "sc_crash_once": _("A pierde confianza una sola vez."),
     "sc_crash_once_seen": _("A tiene ahora {score}."),
     "sc_crash_offered": _("Se le ofrece a B, el primero de la cola."),

@@ -1,13 +1,15 @@
-"""What the module page says of each problem: what happened, why, how to mend it; keys are the scripts'."""
+"""The words of problems for the scripts (what happened, why, how to mend it), and of refusals for the
+catalogue."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from django.utils.translation import gettext_lazy as _
 
-Texts = dict[str, Any]
+from coordination.core.messages import Reason
+from coordination.pages.texts import Text, Texts
 
 
-def _problem(reason: str, what: Any, why: Any, mend: Any) -> Texts:
+def _problem(reason: str, what: Text, why: Text, mend: Text) -> Texts:
     return {f"problem_{reason}": what, f"problem_{reason}_why": why, f"problem_{reason}_mend": mend}
 
 
@@ -108,4 +110,11 @@ PROBLEMS: Texts = {
         _("El servidor ha contestado algo que esta página no conoce."),
         _("mira la respuesta tal como llegó, aquí debajo."),
     ),
+}
+
+REFUSALS: Mapping[Reason, Text] = {
+    Reason.LEASE_HELD: _("Otro agente tiene el recurso, o va delante de ti en la cola."),
+    Reason.DEADLOCK: _("Si esperases, nadie avanzaría: tu espera cerraría un círculo."),
+    Reason.STALE_LEASE: _("Ese leaseId no es el de una concesión que el agente tenga ahora."),
+    Reason.NOT_HELD: _("El agente no tiene el recurso que quiere devolver."),
 }

@@ -1,8 +1,8 @@
-"""What the store asks of a database: a lock, rows to read by key, lists of rows to write.
+"""What the store needs from a database: a lock, rows to read by key, lists of rows to write.
 
-An engine holds one connection, used by one thread. It knows SQL and nothing of leases: `store.py` turns its
-rows into core values and the core's changes into lists of rows for the named writes below. Both engines have
-the same writes under the same names, and the behavioural suite runs on both.
+An engine has one connection, used by one thread. It knows SQL and nothing of leases: the store turns its rows
+into values of the core, and the changes of the core into lists of rows for the named writes below. Both
+engines have the same writes under the same names, and the behavioural suite runs on both.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 Key = tuple[str, str]  # (workspace, name of a resource or DID of an agent)
 Row = tuple[Any, ...]
 
-# Every write, in the order in which a transaction makes them: ends before beginnings, so that a resource may
-# pass from one holder to the next within a batch. The numbers of rows of guarded writes must be as expected.
 OF_TENANT = ("lease_trust_move", "lease_agent", "lease_refusal")
-"""What is dropped of a workspace that is no more; its resources and its row in lease_tenant follow."""
+"""The tables from which a workspace that no longer exists is dropped first; its resources and its row in
+lease_tenant follow."""
 UNKNOWN = ""
-"""The row of lease_tenant whose floor all workspaces without a row have: above every token of those that were
-forgotten. A backup of the accounts may bring one of them back."""
+"""The row of lease_tenant with the floor of all workspaces that have no row. It is above every token of the
+workspaces that were forgotten, because a backup of the accounts may bring one of them back."""
+
+# Every write, in the order in which a transaction makes them. Ends come before beginnings, so that a resource
+# can pass from one holder to the next within a batch. A guarded write must meet as many rows as it is given.
 
 WRITES = (
     "resource_insert",
@@ -47,7 +49,8 @@ WRITES = (
     "outbox_delete",
 )
 GRANTED = "granted"
-"""Beside the writes: (workspace, resource, token) of every resource whose token rises. Nothing is written."""
+"""Rows (workspace, resource, token) of every resource whose token rises. They are for the mark, not
+written."""
 
 GUARDED = frozenset({"resource_update", "lease_delete", "lease_update", "wait_delete", "wait_update"})
 
@@ -57,11 +60,11 @@ class StorageFault(Exception):
 
 
 class WriteRefused(StorageFault):
-    """The database is well but does not take these rows, or met others than expected. Nothing was written."""
+    """The database works, but refuses these rows or met others than expected. Nothing was written."""
 
 
 class InDoubt(StorageFault):
-    """The commit failed, or its answer was lost: what was written may be there."""
+    """The commit failed, or its answer was lost: the changes may be stored or not."""
 
 
 class Begun(NamedTuple):
@@ -70,15 +73,15 @@ class Begun(NamedTuple):
     clock: int | None  # the database's clock in ms; None where the process has the clock
     last_pulse: int | None  # the latest good transaction of any process
     outages: list[Row]  # (since, until)
-    # Where others write too: the stamps of the workspaces that are locked, as far as they have one, and an
-    # instant before which time changes nothing.
+    # Where other processes write too: the stamps of the locked workspaces that have one, and an instant
+    # before which nothing expires.
     stamps: Mapping[str, int] = {}
     due_from: int = 0
     token_floor: int = 0  # every fencing token is above it
 
 
 class Wanted(NamedTuple):
-    """What a batch needs to see: resources, agents and tenants by key, and all that is due somewhere."""
+    """What a batch needs: resources, agents and tenants by key, and all that is due in some workspaces."""
 
     resources: Sequence[Key] = ()
     agents: Sequence[Key] = ()
@@ -99,8 +102,8 @@ class Members(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What a database knows of itself. `restored_at` in ms: when tokens were last raised after a restore, and
-    `why`."""
+    """The row of a database about itself. `restored_at`, in ms, is when tokens were last raised after a
+    restore, and `why` the reason."""
 
     database_id: str
     token_floor: int = 0
@@ -118,18 +121,18 @@ class Engine(Protocol):
     marker: Marker | None
 
     def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
-        """Start a transaction that holds the lock of each workspace until its end. `horizon`: up to when to
-        look for what is due; by default until now, by the database's clock."""
+        """Start a transaction that holds the lock of each workspace until its end. `horizon`: the instant
+        up to which to look for what is due; by default the database's time."""
 
     def load(self, want: Wanted, now: int) -> Loaded:
-        """The resources asked for, together with those that time has changed at `now` in the workspaces
-        `due_in`; the agents and the tenants that are known."""
+        """The wanted resources, with those that are due at `now` in the workspaces `due_in`; the wanted
+        agents and tenants that are known."""
 
     def members(self, active: Sequence[Key], contended: Sequence[Key]) -> Members:
         """The leases of the `active` resources; the waits and refusals of the `contended` ones."""
 
     def agents(self, keys: Sequence[Key]) -> list[Row]:
-        """(workspace, did, score in tenths, releases, expiries)"""
+        """(workspace, did, score in tenths, releases, expiries, moved_by) of the agents that are known."""
 
     def reach(self, agents: Sequence[Key]) -> list[Key]:
         """The resources on every chain of waits that leaves one of these agents."""
@@ -141,18 +144,18 @@ class Engine(Protocol):
         """Make the named writes. A guarded write that meets other rows than expected is a `StorageFault`."""
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
-        """Record that no process ran since `since`, unless another process noticed first; what is on record
-        then, or None if somebody was there after all."""
+        """Record that no process ran since `since`, unless another process has recorded it. Returns the
+        row that is on record, or None when another process was running after all."""
 
     def commit(self, process: str | None, now: int) -> None:
-        """Note the pulse of `process`, if one is named, and commit; durable when this returns. `InDoubt` when
-        that failed."""
+        """Write the pulse of `process`, if one is named, and commit. All is durable when this returns. Raises
+        InDoubt when the commit failed."""
 
     def rollback(self) -> None:
         """Undo, and be ready for the next transaction; never raises."""
 
     def reading(self) -> AbstractContextManager[Begun]:
-        """A read-only transaction: one still view, no locks. Writes nothing, waits for nobody."""
+        """A read-only transaction over one snapshot. It takes no locks and waits for none."""
 
     def active_names(self, workspace: str, after: str, limit: int) -> list[str]:
         """Names of resources with holders, waits or refusals, in the database's order, after a name."""
@@ -165,7 +168,7 @@ class Engine(Protocol):
 
     def outbox(self, limit: int, kids: Sequence[str]) -> AbstractContextManager[list[Row]]:
         """The oldest (receipt_id, workspace, kid, claims) that the ledger does not have yet and that one of
-        these keys signed; kept from other processes in the block, in which they get none."""
+        these keys signs. Within the block other processes get no rows."""
 
     def outbox_size(self) -> tuple[int, int]:
         """How many rows wait for the ledger, and the bytes of their claims; outside a transaction."""
@@ -174,12 +177,12 @@ class Engine(Protocol):
         """The earliest instant at which time changes any resource; outside a transaction."""
 
     def due(self, now: int, limit: int) -> list[Row]:
-        """(workspace, name, due_at) of the first `limit` resources that have run out at `now`, in the order
-        in which they did; outside a transaction."""
+        """(workspace, name, due_at) of the first `limit` resources that are due at `now`, in the order in
+        which they became due; outside a transaction."""
 
     def latest(self) -> int:
-        """What time it is at least, in ms: the database's clock, or the latest pulse; 0 on an empty file.
-        StorageFault as well when the file is not in its place any more."""
+        """The least time that it can be, in ms: the database's clock, or the latest pulse; 0 on an empty
+        file. Raises StorageFault also when the file is no longer in its place."""
 
     def resources_after(self, after: Key, limit: int) -> list[Row]:
         """The next (workspace, name, due_at, used_at) of all resources in the order of their keys; outside a
@@ -187,19 +190,19 @@ class Engine(Protocol):
 
     def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
         """Within a transaction that holds the workspace's lock: forget those of these resources that have
-        been idle since then, and fold their tokens into the workspace's floor; how many."""
+        been idle since then, and raise the workspace's floor above their tokens; returns how many."""
 
     def tenants_after(self, after: str, limit: int) -> list[str]:
-        """The next workspaces of which anything is known, in order; outside a transaction."""
+        """The next workspaces that have a row in lease_tenant, in order; outside a transaction."""
 
     def forget_tenant(self, workspace: str, limit: int) -> int:
-        """Within a transaction that holds the workspace's lock: drop up to `limit` rows of each kind of what
-        is known of a workspace in which nothing is held or waited for, its row last; how many rows. Its
-        tokens are folded into the floor of `UNKNOWN`."""
+        """Within a transaction that holds the workspace's lock: drop up to `limit` rows of each kind of a
+        workspace in which nothing is held or waited for, and its row in lease_tenant last; returns how many
+        rows. The floor of `UNKNOWN` is raised above its tokens."""
 
     def forget_history(self, before: int, limit: int) -> int:
-        """Within a transaction: drop outages and up to `limit` trust moves from before that instant; how many
-        moves."""
+        """Within a transaction: drop outages and up to `limit` trust moves from before that instant; returns
+        how many moves."""
 
     def forget_pulses(self, older_ms: int) -> None:
         """Within a transaction: drop the pulses of processes that are so much older than the latest."""
@@ -207,27 +210,27 @@ class Engine(Protocol):
     # --- the database as a whole, outside a transaction -------------------------------------------
 
     def standing(self) -> Standing | None:
-        """What the database knows of itself; None before an authority has started on it."""
+        """The row of the database about itself; None before an authority has started on it."""
 
     def pulse(self) -> int | None:
         """The latest pulse of any process, in ms."""
 
     def moved(self) -> str:
-        """Words, when the database is a copy of the one in which `standing` was written; else empty."""
+        """Why the database is a copy of the one in which `standing` was written; empty when it is not."""
 
     def token(self, workspace: str, resource: str) -> int | None:
-        """The last fencing token of a resource as far as is known; None when its workspace is unknown."""
+        """The last fencing token of a resource, or the floor under it; None when its workspace is unknown."""
 
     def highest(self) -> int:
-        """The highest fencing token on record, over all resources; looks through all of them."""
+        """The highest fencing token on record, over all resources. It reads all of them."""
 
     def introduce(self, database_id: str) -> Standing:
-        """Give a database its standing, unless it has one; what it is then."""
+        """Give the database its standing, unless it has one; returns what it has then."""
 
     def raise_floor(self, known: str, new: Standing, floor: Callable[[int], int]) -> Standing:
-        """Replace the standing whose id is `known` (empty: none) by `new`, in one transaction that no grant
-        runs beside. Its floor is `floor(highest)`, of the highest token in the database. When another process
-        has replaced it already, nothing is done. Returns what stands now."""
+        """Replace the standing whose id is `known` (empty: none) by `new`, in one transaction during which no
+        token is given. Its floor is `floor(highest)`, where `highest` is the highest token in the database.
+        Does nothing when another process has replaced it already. Returns the standing after that."""
 
     def close(self) -> None:
-        """Give the connection back; never raises."""
+        """Close the connection; never raises."""

@@ -1,19 +1,19 @@
-"""The mark: a small file beside the database that tells whether the database is older than it was.
+"""The mark: a small file beside the database, which shows when the database was put back to an earlier state.
 
 Theory of operation
 ===================
 
 A process writes the mark after each commit that gave fencing tokens, before the grants are answered, and
-with each pulse. It is not flushed to the disk (but for a clean stop), so the mark is never newer than the
-database, whatever is killed or loses its power. A database that is behind its mark was therefore put back to
-an earlier state. The mark names the last resource that got a token, and the token: that makes the comparison
+with each pulse. It is flushed to the disk only at a clean stop. So the mark is never newer than the database,
+even after a process is killed or the power fails, and a database that is behind its mark was put back to an
+earlier state. The mark names the last resource that got a token, and the token, which makes the comparison
 exact.
 
-A data directory that was restored as a whole has a mark as old as its database. That is seen on the mark's
-own file: it holds its inode number and the time of its last write. A copy is another inode; a file that was
+A data directory that was restored as a whole has a mark as old as its database. The mark's own file shows
+that: it holds its inode number and the time of its last write. A copy has another inode. A file that was
 overwritten in place has a later change time (`st_ctime`), which no program can set.
 
-The file has two slots that are written in turn, so that a write that was cut off leaves the other one.
+The file has two slots that are written in turn, so that a write that was cut off leaves the other slot whole.
 """
 
 import fcntl
@@ -43,13 +43,13 @@ Grant = tuple[str, str, int]
 
 @dataclass(slots=True)
 class Mark:
-    """What is known of the database of leases beside it.
+    """What the mark knows of the database of leases beside it.
 
     `highest`: the highest fencing token ever given, over all resources. `pulse`: the pulse last committed, in
     ms. `witness`: (workspace, resource, token) of the last grant. `clean`: the server stopped cleanly and
-    left an empty write-ahead log. `checkpoint`: one is under way. `main`: [inode, mtime in ns, size] of the
-    SQLite file; `base`: its contents without the log, see `sqlite.files.contents`; `wal`: the inode of its
-    write-ahead log. The rest is about the mark's own file: `at`, in ns of the wall clock, is when it was
+    left an empty write-ahead log. `checkpoint`: a checkpoint is under way. `main`: [inode, mtime in ns, size]
+    of the SQLite file; `base`: its contents without the log, see `sqlite.files.contents`; `wal`: the inode of
+    its write-ahead log. The rest is about the mark's own file: `at`, in ns of the wall clock, is when it was
     written, in which `boot` of the machine.
     """
 
@@ -70,7 +70,7 @@ class Mark:
 
 
 def boot_id() -> str:
-    """What tells one boot of the machine from the next; empty where the system does not say."""
+    """An id of this boot of the machine; empty where the system has none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
@@ -79,19 +79,19 @@ def boot_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A mark as it was found. `mark` is None when the file is damaged; `own`: the file is the one that was
-    written there, neither a copy nor overwritten since."""
+    """A mark as it was found. `mark` is None when the file is damaged. `own`: the file is the one that was
+    written there, neither a copy nor overwritten."""
 
     mark: Mark | None
     own: bool
 
 
 def mark_path(directory: Path, number: int = 0) -> Path:
-    """Where the mark of a process is; several processes on one data directory have one each."""
+    """The path of a process's mark; several processes on one data directory have one each."""
     return directory / (f"leases-{number}.mark" if number else "leases.mark")
 
 
-def look(path: Path) -> Found | None:
+def read_mark(path: Path) -> Found | None:
     """The mark in this file; None when there is no file."""
     try:
         with path.open("rb") as file:
@@ -104,13 +104,15 @@ def look(path: Path) -> Found | None:
     return Found(mark, mark is not None and _own(mark, stat))
 
 
-def looked_for(directory: Path) -> list[Found]:
+def read_marks(directory: Path) -> list[Found]:
     """Every mark in this directory."""
-    return [found for path in sorted(directory.glob("leases*.mark")) if (found := look(path)) is not None]
+    return [
+        found for path in sorted(directory.glob("leases*.mark")) if (found := read_mark(path)) is not None
+    ]
 
 
 def newest(content: bytes) -> Mark | None:
-    """The mark last written in full."""
+    """The last mark that was written in full."""
     marks = [_read(content[start : start + SLOT]) for start in (0, SLOT)]
     return max((mark for mark in marks if mark is not None), key=lambda mark: mark.number, default=None)
 
@@ -154,10 +156,10 @@ class MarkFile:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             stat = os.fstat(self._fd)
             if not stat.st_size:
-                hand_over(self._fd, path.parent)  # once: it changes a time by which a copy is known
+                hand_over(self._fd, path.parent)  # only once: it changes the file's change time
             if stat.st_mode & OTHERS:
-                # Not with the other files: it changes a time by which a copy is known, so the mark is
-                # looked at before, and written after.
+                # Not together with the other files: this changes the change time, by which a copy is
+                # recognised. So it comes after the mark was looked at and before it is written.
                 _tighten(self._fd, path)
             self.mark = newest(os.pread(self._fd, 2 * SLOT, 0)) or Mark()
             if stat.st_size < 2 * SLOT:
@@ -176,14 +178,14 @@ class MarkFile:
             return False
 
     def write(self, durable: bool = False) -> None:
-        """Write what `mark` is now."""
+        """Write `mark` as it is now."""
         mark = self.mark
         mark.number += 1
         for _ in range(10):
             mark.at = time.time_ns()
             text = orjson.dumps(mark)
             os.pwrite(self._fd, b"%04x%08x" % (len(text), zlib.crc32(text)) + text, SLOT * (mark.number % 2))
-            # A process that was held up in between would leave a change time that does not fit.
+            # If the process was held up in between, the change time does not fit: write again.
             if time.time_ns() - mark.at < HELD_UP_NS:
                 break
         if durable:
@@ -196,7 +198,7 @@ class MarkFile:
         self.mark.timed = abs(os.fstat(self._fd).st_ctime_ns - self.mark.at) <= SLACK_NS
 
     def close(self) -> None:
-        """Give the mark to the next process."""
+        """Close the file, so that another process can have the mark."""
         os.close(self._fd)
 
 
@@ -211,11 +213,12 @@ def own_mark(directory: Path) -> MarkFile:
 
 
 class Marker:
-    """Keeps the mark of this process in step with what it commits. A mark that cannot be written costs no
-    lease: the log has it, once, and the next start may take the database for a restored one."""
+    """Keeps the mark of this process in step with its commits. When the mark cannot be written, leases go on:
+    that is logged once, and the next start may take the database for a restored one."""
 
     def __init__(self, directory: Path, alone: bool) -> None:
-        """`alone`: no other process has a mark here. Raises OSError. Nothing is written before `adopt`."""
+        """`alone`: no other process has a mark here. Raises OSError. The mark is not written before
+        `adopt`."""
         self._directory = directory
         self._alone = alone
         self._first: list[Found] | None = self.look_again()
@@ -225,25 +228,26 @@ class Marker:
 
     @property
     def mark(self) -> Mark:
-        """What is written next."""
+        """The mark that is written next; the caller may change it."""
         return self._file.mark
 
     def look(self) -> list[Found]:
-        """The marks in the directory, as they were before this process had one of them, or are now."""
+        """The marks in the directory: before `adopt` as they were before this process had one, then as
+        they are."""
         return self.look_again() if self._first is None else self._first
 
     def look_again(self) -> list[Found]:
-        """The marks that count here, as they are now."""
+        """The marks in the directory as they are now; only this process's when it is alone."""
         if self._alone:
-            found = look(mark_path(self._directory))
+            found = read_mark(mark_path(self._directory))
             return [] if found is None else [found]
-        return looked_for(self._directory)
+        return read_marks(self._directory)
 
     def _open(self) -> MarkFile:
         return MarkFile(mark_path(self._directory)) if self._alone else own_mark(self._directory)
 
     def adopt(self, database: str, highest: int, pulse: int) -> None:
-        """From now on the mark is this database's. Raises OSError."""
+        """Make the mark one of this database, and write it from now on. Raises OSError."""
         mark = self.mark
         if mark.database != database:
             mark.witness = None
@@ -255,11 +259,11 @@ class Marker:
         self._file.write(durable=True)
 
     def resume(self) -> None:
-        """Go on with the mark as it was found, which this database's server wrote."""
+        """Write the mark from now on; it was found as this database's server left it."""
         self._adopted = True
 
     def note(self, granted: Sequence[Grant], pulse: int | None) -> None:
-        """After a commit: the tokens that it gave, and its pulse if it had one."""
+        """Write what a commit did: the tokens that it gave, and its pulse if it had one."""
         mark = self.mark
         if granted:
             mark.witness = max(granted, key=lambda grant: grant[2])
@@ -269,7 +273,7 @@ class Marker:
         self.write(look=pulse is not None)
 
     def write(self, durable: bool = False, look: bool = False) -> None:
-        """Write the mark; `look` whether its file is still there first. Never raises."""
+        """Write the mark. `look`: check first that its file is still there. Never raises."""
         if not self._adopted:
             return
         try:
@@ -298,6 +302,6 @@ class Marker:
         logger.warning("the mark %s was deleted; it is made again", fresh.path)
 
     def close(self) -> None:
-        """Give the mark to the next process."""
+        """Close the mark, so that another process can have it."""
         self._adopted = False
         self._file.close()

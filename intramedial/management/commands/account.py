@@ -12,7 +12,7 @@ from intramedial.management.base import NounCommand, Result
 
 
 class Command(NounCommand):
-    """Lets the owner of an account in again."""
+    """Lets the owner of an account log in again."""
 
     help = "Let the owner of an account in again."
 
@@ -24,7 +24,7 @@ class Command(NounCommand):
         unlock.add_argument("email", help="the account's e-mail address")
 
     def unlock(self, options: dict[str, Any]) -> Result:
-        """{"email": "…", "tries": how many were forgotten}."""
+        """{"email": "…", "tries": number of wrong tries that were forgotten}."""
         user = User.objects.filter(email__iexact=options["email"]).first()
         if user is None:
             raise CommandError(f"There is no account of {options['email']}.")

@@ -6,6 +6,7 @@ from django.core.management.base import CommandError
 from django.db import transaction
 
 from intramedial.audit import record
+from intramedial.http.formats import rfc3339
 from intramedial.management.base import NounCommand, Result
 from intramedial.workspaces import keys, provision
 from intramedial.workspaces.models import ApiKey, Workspace
@@ -37,8 +38,8 @@ class Command(NounCommand):
                     read_only=options["read_only"],
                     label=options["label"],
                 )
-                said = {"actor": options["actor"], "readOnly": options["read_only"]}
-                record.act(None, "key.created", workspace=workspace.public_id, target=key.prefix, **said)
+                details = {"actor": options["actor"], "readOnly": options["read_only"]}
+                record.act(None, "key.created", workspace=workspace.public_id, target=key.prefix, **details)
         except Workspace.DoesNotExist:
             raise CommandError(f"There is no workspace {options['workspace']!r}.") from None
         except (ValueError, provision.TooManyKeys) as error:
@@ -46,8 +47,8 @@ class Command(NounCommand):
         return {"apiKey": key.secret, "prefix": key.prefix}
 
     def revoke(self, options: dict[str, Any]) -> Result:
-        """{"prefix": "imk_…", "revokedAt": "…"}; a key revoked before keeps its first instant."""
-        # Whoever pastes the whole key means its prefix; a secret is not repeated in a message.
+        """{"prefix": "imk_…", "revokedAt": "…"}. A key that was revoked before keeps its first instant."""
+        # Somebody who pastes the whole key means its prefix. A secret is not repeated in a message.
         prefix = options["prefix"][: keys.PREFIX_LENGTH]
         try:
             with transaction.atomic():
@@ -56,4 +57,4 @@ class Command(NounCommand):
                 record.act(None, "key.revoked", workspace=workspace.public_id, target=prefix)
         except ApiKey.DoesNotExist:
             raise CommandError(f"There is no key {prefix}….") from None
-        return {"prefix": prefix, "revokedAt": revoked_at.isoformat(timespec="milliseconds")[:-6] + "Z"}
+        return {"prefix": prefix, "revokedAt": rfc3339(revoked_at)}

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from intramedial.accounts import beta
 from intramedial.audit import record
+from intramedial.http.formats import rfc3339
 from intramedial.management.base import NounCommand, Result
 
 DIGITS = 9
@@ -31,25 +32,26 @@ class Command(NounCommand):
         create.add_argument("--expires", type=instant, metavar="DATE", help=EXPIRES)
 
     def create(self, options: dict[str, Any]) -> Result:
-        """{"betaPassword": "…"}, and with `--expires` the last instant at which it is good, `expiresAt`."""
+        """{"betaPassword": "…"}, and with `--expires` also `expiresAt`, the last instant at which it is
+        valid."""
         with transaction.atomic():
             secret = beta.create(options["label"], options["max_uses"], options["expires"])
             record.act(None, "beta_password.created", target=secret.partition("-")[0])
         result: Result = {"betaPassword": secret}
         if options["expires"] is not None:
-            result["expiresAt"] = written(options["expires"])
+            result["expiresAt"] = rfc3339(options["expires"])
         return result
 
 
 def positive(text: str) -> int:
-    """A whole number above zero that a column holds."""
+    """A whole number above zero that fits its column."""
     if not text.isdecimal() or len(text) > DIGITS or int(text) < 1:
         raise ArgumentTypeError(f"must be a whole number above zero, of at most {DIGITS} digits")
     return int(text)
 
 
 def instant(text: str) -> datetime:
-    """An instant to come: the end of a date (UTC), or the instant itself, which is UTC without an offset."""
+    """A future instant: the end of a date (UTC), or an instant, which is in UTC unless it has an offset."""
     try:
         moment = _parsed(text)
     except (ValueError, OverflowError):
@@ -65,8 +67,3 @@ def _parsed(text: str) -> datetime:
     except ValueError:
         moment = datetime.fromisoformat(text)
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def written(moment: datetime) -> str:
-    """RFC 3339 with milliseconds, `2026-12-01T23:59:59.999Z`."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"

@@ -11,7 +11,7 @@ from django.db import DatabaseError, transaction
 from intramedial import databases
 from intramedial.accounts import beta
 from intramedial.accounts.models import BetaPassword, User
-from intramedial.databases import migrated
+from intramedial.databases import usable
 from intramedial.management.base import Result, ResultCommand
 from intramedial.process import private_files
 from intramedial.receipts import signing
@@ -20,9 +20,9 @@ from intramedial.workspaces.models import Workspace
 
 
 class Command(ResultCommand):
-    """Migrates each database and makes the first of everything; what exists is left as it is.
+    """Migrates each database and makes what is missing. It changes nothing that exists.
 
-    A secret is in the result of the run that makes it, never again.
+    A secret is only in the result of the run that makes it.
     """
 
     help = "Migrate every database and make the first admin, beta password and workspace where there is none."
@@ -35,11 +35,12 @@ class Command(ResultCommand):
         self.add_json(parser)
 
     def run(self, options: dict[str, Any]) -> Result:
-        """What was made: adminEmail, adminPassword, betaPassword, workspace, apiKey; {} when nothing was."""
+        """What was made: adminEmail, adminPassword, betaPassword, workspace, apiKey. {} if nothing was
+        missing."""
         with private_files.created_private():
             try:
-                databases.check_files()
-            except databases.Unusable as fault:
+                usable.check_files()
+            except usable.Unusable as fault:
                 raise CommandError(str(fault)) from None
             for alias in databases.distinct_aliases():
                 self._migrate(alias)
@@ -52,16 +53,16 @@ class Command(ResultCommand):
 
     def _migrate(self, alias: str) -> None:
         try:
-            migrated.check(alias, complete=False)
+            usable.check(alias, complete=False)
             call_command("migrate", database=alias, interactive=False, verbosity=0)
-        except migrated.NotUsable as fault:
+        except usable.Unusable as fault:
             raise CommandError(str(fault)) from fault
         except DatabaseError as error:
             raise CommandError(f"The database {alias!r} could not be migrated: {error}") from error
 
     def _make_first(self, options: dict[str, Any]) -> Result:
         made: Result = {}
-        # All or nothing: a run that breaks off leaves no secret made that was never shown.
+        # All or nothing, so that a run that breaks off leaves no secret that was never shown.
         with transaction.atomic():
             admin = self._first_admin(options["admin_email"], made)
             if not BetaPassword.objects.exists():
@@ -72,7 +73,7 @@ class Command(ResultCommand):
                 made["apiKey"] = provision.create_api_key(workspace, label="demo").secret
         return made
 
-    def tell(self, result: Result) -> None:
+    def write(self, result: Result) -> None:
         """Write what was made, for people."""
         if result:
             self.stdout.write("Made now, and shown this once:")

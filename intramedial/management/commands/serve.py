@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from intramedial import databases
-from intramedial.databases import migrated
+from intramedial.databases import usable
 from intramedial.http import logs
 from intramedial.process import private_files
 from intramedial.process.supervisor import Line, Supervisor
@@ -26,15 +26,16 @@ logger = logging.getLogger(__name__)
 
 BACKLOG = 2048
 SWITCH_S = 0.001
-"""How long a thread that makes a page may keep the interpreter from the event loop; Python's own is 5 ms."""
+"""How long a thread that makes a page may keep the interpreter from the event loop. Python's default is 5
+ms."""
 
-GRACE_S = 10  # for answers under way when the server is told to stop
+GRACE_S = 10  # for answers under way when the server stops
 
 
 class Command(BaseCommand):
-    """Serves until a signal stops it; requests under way are answered first.
+    """Serves until a signal stops it. Requests under way are answered first.
 
-    The exit code is 0 after SIGTERM or SIGINT, and another one after any fault.
+    The exit code is 0 after SIGTERM or SIGINT, and another one after a failure.
     """
 
     help = "Serve the API, the live sockets and the pages."
@@ -47,8 +48,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Check what can be checked before the start, bind, serve."""
-        for told in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(told, _end)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _end)
         with private_files.created_private():
             if options["worker"]:
                 run_worker(Line(options["worker"]))
@@ -74,23 +75,23 @@ class Command(BaseCommand):
 
 
 def _end(signum: int, frame: FrameType | None) -> None:
-    """Told to stop before there is anything to stop."""
+    """End on a signal that comes before anything has started."""
     sys.exit(0)
 
 
 def announcement(as_json: bool) -> str:
-    """Where it serves: one JSON object, or a line like the log's."""
+    """The address on which it serves, as one JSON object or as a line of the log."""
     address = f"http://{settings.HOST}:{settings.PORT}"
     if as_json:
         return json.dumps({"url": address})
-    said = logger.makeRecord(
+    record = logger.makeRecord(
         logger.name, logging.INFO, "", 0, f"Serving {address}", (), None, extra={"url": address}
     )
-    return logs.JsonFormatter().format(said)
+    return logs.JsonFormatter().format(record)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which reports when it serves, and about once a second that its event loop runs."""
+    """uvicorn's server. It reports when it serves, and about once a second that its event loop runs."""
 
     def __init__(
         self, config: uvicorn.Config, announce: Callable[[], None], beat: Callable[[], None]
@@ -100,21 +101,22 @@ class _Server(uvicorn.Server):
         self._beat = beat
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then announce."""
+        """Start, then announce it."""
         await super().startup(sockets)
         self._announce()
 
     async def on_tick(self, counter: int) -> bool:
-        """Called ten times a second. By its count and not by a clock, which may be set back."""
+        """See uvicorn, which calls it ten times a second. Counted, since a clock may be set back."""
         if counter % 10 == 0:
             self._beat()
         return await super().on_tick(counter)
 
 
 def run(listener: socket.socket, announce: Callable[[], None], line: Line | None = None) -> None:
-    """Serve on `listener` until told to stop. `line`: to the supervisor, in one of several processes.
+    """Serve on `listener` until a signal stops it. `line` is the one to the supervisor, in one of several
+    processes.
 
-    Raises SystemExit with uvicorn's code (3) when the application cannot start.
+    Raises SystemExit with uvicorn's code (3) if the application cannot start.
     """
     config = uvicorn.Config(
         "intramedial.asgi:application",
@@ -123,26 +125,27 @@ def run(listener: socket.socket, announce: Callable[[], None], line: Line | None
         ws="intramedial.server.websocket:SocketProtocol",
         ws_max_size=settings.SOCKET_FRAME,
         lifespan="on",
-        log_config=None,  # ours
+        log_config=None,  # it is in the settings
         access_log=False,
         server_header=False,
-        # What a proxy says of an address is believed from trusted ones only, and judged elsewhere.
+        # `X-Forwarded-For` counts only from trusted proxies; see `http.addresses`.
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_S,
     )
     sys.setswitchinterval(SWITCH_S)
     server = _Server(config, announce, line.beat if line else lambda: None)
-    for told in (signal.SIGTERM, signal.SIGINT):
-        # For the moment until uvicorn has its own handlers. It puts these back at its end and raises the
-        # signals again, which then change nothing: a stop that was asked for is no fault.
-        signal.signal(told, server.handle_exit)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # For the moment until uvicorn sets its own handlers. At its end it restores these and raises the
+        # signals again, which then change nothing: a requested stop is no failure.
+        signal.signal(number, server.handle_exit)
     server.run(sockets=[listener])
     if not server.should_exit:
         raise CommandError("The server ended though nothing told it to.")
 
 
 def run_worker(line: Line) -> None:
-    """Serve as one of several processes, on the supervisor's socket, until told to stop or left alone."""
+    """Serve as one of several processes on the supervisor's socket, until a signal or the supervisor's
+    end."""
     line.follow()
     listener = socket.socket(fileno=line.listener)
     listener.setblocking(False)
@@ -150,7 +153,7 @@ def run_worker(line: Line) -> None:
 
 
 def check_processes() -> None:
-    """CommandError when several processes are asked for without what they need to agree."""
+    """Raise CommandError if several processes are wanted without the databases and Redis that they need."""
     if settings.WEB_PROCESSES == 1:
         return
     missing = []
@@ -163,35 +166,35 @@ def check_processes() -> None:
 
 
 def check_files() -> None:
-    """CommandError when a database's files are not as they should be."""
+    """Raise CommandError if a database's files are not in order."""
     try:
-        databases.check_files()
-    except databases.Unusable as fault:
+        usable.check_files()
+    except usable.Unusable as fault:
         raise CommandError(str(fault)) from None
 
 
 def check_migrated() -> None:
-    """CommandError when a database cannot be used. A ledger of its own that does not answer is only logged:
-    no lease depends on it, at the start neither."""
+    """Raise CommandError if a database cannot be used. A ledger of its own that does not answer is only
+    logged, since no lease depends on it."""
     for alias in databases.distinct_aliases():
         try:
-            migrated.check(alias)
-        except migrated.NotReachable as fault:
+            usable.check(alias)
+        except usable.NotReachable as fault:
             if alias != "ledger":
                 raise CommandError(str(fault)) from None
             logger.error("the ledger cannot be reached; leases are served without it: %s", fault)
-        except migrated.NotUsable as fault:
+        except usable.Unusable as fault:
             raise CommandError(str(fault)) from None
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; CommandError with words when the address cannot be had."""
+    """A listening socket. Raises CommandError if the address cannot be bound."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        # Listening from now on: of two servers started at once, the second one fails here, with words.
+        # It listens from here on. Of two servers that start at once, the second one fails here, with words.
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from django.db.models import Q
 
 from intramedial.databases.threads import DatabaseThreads
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Principal
 from intramedial.workspaces import keys
 from intramedial.workspaces.models import ApiKey
 

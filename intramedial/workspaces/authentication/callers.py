@@ -12,10 +12,8 @@ from django.conf import settings
 from django.db import connections, router
 
 from intramedial.databases.threads import DatabaseThreads
-from intramedial.http.calls import Credentials
-from intramedial.http.principal import Principal, TrialState
+from intramedial.http.calls import Credentials, Principal, RequestParts, TrialState
 from intramedial.http.problems import Problem, challenge
-from intramedial.http.requests import RequestParts
 from intramedial.identity import signatures
 from intramedial.identity.signatures import SignedBy
 from intramedial.workspaces.authentication import bearer, signers

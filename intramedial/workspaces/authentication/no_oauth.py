@@ -11,10 +11,9 @@ import orjson
 from django.conf import settings
 
 from intramedial.http import logs
-from intramedial.http.calls import Reply
+from intramedial.http.calls import Reply, RequestParts, join_fields
 from intramedial.http.problems import Problem, problem_body
-from intramedial.http.requests import RequestParts, join_fields
-from intramedial.http.serving import PROBLEM, Message, Receive, Send, serve, unforeseen
+from intramedial.http.serving import PROBLEM, Message, Receive, Send, begin, finish, unforeseen
 from intramedial.workspaces.authentication import callers
 
 PATHS = re.compile(
@@ -38,7 +37,8 @@ def covers(path: str) -> bool:
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:
     """Answer one HTTP request, whatever its method: 404 with a problem."""
-    await serve(scope, send, _answer(scope))
+    begun = begin()
+    await finish(scope, send, await _answer(scope), begun)
 
 
 async def _answer(scope: Message) -> Reply:

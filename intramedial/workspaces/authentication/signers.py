@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import IntegrityError, router, transaction
 from django.db.models import F
 
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Principal
 from intramedial.http.problems import Problem
 from intramedial.identity.signatures import SignedBy
 from intramedial.workspaces import trials

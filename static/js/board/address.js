@@ -1,11 +1,11 @@
-// What is shown lives in the address: ?vista= &q= &filtro= &orden= &recurso=. So it can be sent, and gone
-// back to.
+// The page's address holds what is shown: ?vista= &q= &filtro= &orden= &recurso=. So a view can be sent as a link,
+// and the back button works.
 
 const DEFAULTS = { vista: "recursos", q: "", filtro: "", orden: "", recurso: "" };
 const VIEWS = ["recursos", "agentes", "interbloqueos", "cronologia"];
-const MOST = 256;
+const LONGEST = 256;
 
-/** Fires `change` when what is shown has become another. */
+/** Fires `change` when what is shown changes. */
 export class Address extends EventTarget {
   vista = DEFAULTS.vista;
   q = "";
@@ -22,7 +22,7 @@ export class Address extends EventTarget {
     });
   }
 
-  /** @param {object} changes @param {{push?: boolean}} how `push`: a step that the back button undoes */
+  /** @param {object} changes @param {{push?: boolean}} how `push`: the back button undoes the step */
   set(changes, { push = false } = {}) {
     const before = this.search();
     Object.assign(this, changes);
@@ -32,7 +32,7 @@ export class Address extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 
-  /** The query for what is shown, with changes; empty when everything is as it is without one. */
+  /** The query for what is shown, with `changes`; empty when everything has its default. */
   search(changes = {}) {
     const query = new URLSearchParams();
     const shown = { ...this, ...changes };
@@ -46,7 +46,7 @@ export class Address extends EventTarget {
   #read() {
     const query = new URLSearchParams(location.search);
     for (const [name, value] of Object.entries(DEFAULTS))
-      this[name] = (query.get(name) ?? value).slice(0, MOST);
+      this[name] = (query.get(name) ?? value).slice(0, LONGEST);
     if (!VIEWS.includes(this.vista)) this.vista = DEFAULTS.vista;
   }
 }

@@ -1,10 +1,9 @@
-// The agents: what conduct has made of each, what it holds, what it waits for.
+// The list of agents: the trust of each and its last moves, what it holds, what it waits for.
 
-import { h, keyed, part } from "../lib/dom.js";
-import { number, t } from "../lib/text.js";
+import { h, keyed, part, put } from "../lib/dom.js";
+import { number, shortDid, t } from "../lib/text.js";
 import { Conduct } from "./conduct.js";
 import { List } from "./list.js";
-import { put, short } from "./words.js";
 
 const NAMES_SHOWN = 2;
 const UNKNOWN = Number.MAX_SAFE_INTEGER;
@@ -37,7 +36,7 @@ export function agents(root, board, open) {
     all: () => board.picture.agents.keys(),
     find: (did) => board.picture.agents.get(did),
     rank,
-    sought: () => Boolean(board.words || address.filtro),
+    filtered: () => Boolean(board.words || address.filtro),
     create,
     update: (row, did) => update(row, did, board.picture.agents.get(did), list.rows.letters),
   });
@@ -74,7 +73,7 @@ export function agents(root, board, open) {
     if (row.shape === shape) return;
     row.shape = shape;
     const [name, score, moved, held, waited] = row.children;
-    put(name.firstChild, short(did, letters));
+    put(name.firstChild, shortDid(did, letters));
     name.firstChild.title = did;
     if (agentsPage) name.firstChild.href = `${agentsPage}?did=${encodeURIComponent(did)}`;
     score.firstChild.firstChild.style.setProperty("--score", (trust ?? 0) / 100);
@@ -107,7 +106,7 @@ const move = ({ delta }) =>
     `${delta < 0 ? "▼" : "▲"} ${delta < 0 ? "−" : "+"}${number(Math.abs(delta), 1)}`,
   );
 
-/** How many things, the first of them by name, each of which opens, and how many more. Names that stay are kept. */
+/** Fills a cell: a count, the first names as buttons, and how many more. Names that stay keep their element. */
 function names(cell, things, words) {
   const shown = [...things.keys()].slice(0, NAMES_SHOWN);
   const more = things.size - shown.length;

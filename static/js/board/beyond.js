@@ -1,4 +1,4 @@
-// Search on the server: resources by the beginning of their name, those that nobody has now included.
+// Search on the server: resources by the beginning of their name. It also finds resources that no agent holds now.
 
 import { h, keyed, part } from "../lib/dom.js";
 import { isOver } from "../lib/live.js";
@@ -19,7 +19,7 @@ export class Beyond {
     );
   }
 
-  /** Looks for what the address says is looked for. */
+  /** Starts the search that the address asks for. */
   follow() {
     const words = this.board.address.vista === "recursos" ? this.board.address.q.trim() : "";
     if (words === this.#words) return;
@@ -35,7 +35,7 @@ export class Beyond {
     try {
       ({ resources: found } = await (await this.board.ask(this.root.dataset.from, { prefijo: words })).json());
     } catch {
-      // Why it is over for good stands above the list.
+      // If the board has ended for good, the reason is shown above the list.
       failed = !isOver(this.board.live.state);
     }
     if (words !== this.#words) return;

@@ -1,5 +1,5 @@
-// The last moves of agents' trust: as events tell them, and before that as the server remembers them.
-// Asked for only those that are in sight, many at once.
+// The last trust moves of agents: from events, and older ones from the server. The server is asked only for agents
+// whose rows are visible, and for many at once.
 
 import { isOver } from "../lib/live.js";
 
@@ -14,7 +14,7 @@ export class Conduct {
   #wanted = new Set();
   #timer = null;
 
-  /** @param {string} path where to ask @param {{picture, live, ask}} board */
+  /** @param {string} path of the server's list of moves @param {{picture, live, ask}} board */
   constructor(path, board, drawn) {
     this.path = path;
     this.board = board;
@@ -27,7 +27,7 @@ export class Conduct {
     }
   }
 
-  /** The last moves of an agent, the latest first; what is not known yet is asked for. */
+  /** The last moves of an agent, latest first. If they are not known yet, the server is asked for them. */
   moves(did) {
     if (!this.#asked.has(did)) {
       this.#asked.add(did);
@@ -46,7 +46,7 @@ export class Conduct {
       for (const { did, trust, moves } of agents) this.#take(did, trust, moves);
       this.drawn();
     } catch {
-      // Asked again when they are in sight a little later, unless it is over for good: the board says so.
+      // A row that is still visible after a pause asks again, unless the board has ended for good.
       if (isOver(this.board.live.state)) return;
       setTimeout(() => { for (const did of dids) this.#asked.delete(did); }, RETRY_MS);
     }
@@ -55,7 +55,7 @@ export class Conduct {
 
   #take(did, trust, moves) {
     const agent = this.board.picture?.agents.get(did);
-    // What an event has told meanwhile is newer.
+    // A score that came with an event meanwhile is newer.
     if (agent && agent.trust === null) agent.trust = trust;
     this.#add(did, moves);
   }

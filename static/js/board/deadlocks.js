@@ -1,23 +1,22 @@
-// The deadlocks that were refused and would still close a circle; and those that no longer would, and why.
+// The refused deadlocks whose cycle would still close, and those that have ended, with what ended them.
 
 import "../elements/short-did.js";
 import { serverNow } from "../lib/clock.js";
-import { h, icon, keyed, moved, part } from "../lib/dom.js";
+import { h, icon, keyed, moved, part, put } from "../lib/dom.js";
 import { clockTime, number, t } from "../lib/text.js";
-import { drawing, DRAWN } from "./graph.js";
+import { drawing, DRAWN } from "./cycle.js";
 import { replay } from "./replay.js";
-import { put } from "./words.js";
 
 const SHOWN = 20;
 const ENDED_KEPT = 10;
 const STEPS_SHOWN = 40;
-/** A deadlock is known to have ended up to a second after what ended it. */
+/** The end of a deadlock is reported up to a second after the event that ended it. */
 const CAUSE_MS = 4000;
 const CAUSES = new Set(["released", "expired", "withdrawn", "lapsed", "granted"]);
 
-/** Asking again, and being refused again, is the same deadlock. */
+/** An agent that asks again and is refused again is in the same deadlock. */
 const idOf = ({ agents, resources }) => [...agents, ...resources].join("\n");
-const circleOf = (pair) =>
+const cycleOf = (pair) =>
   [idOf(pair), ...pair.cycle.map(({ agent, waitsFor }) => `${agent} ${waitsFor}`)].join("\n");
 
 /** @param {(resource: string) => void} open */
@@ -31,12 +30,12 @@ export function deadlocks(root, board, open) {
     if (name) open(name);
   });
 
-  /** Those that have gone from the list, with what may have ended them. */
+  /** Finds the deadlocks that left the list, and the event that may have ended each. */
   function note() {
     const now = new Map(board.picture.deadlocks.map((pair) => [idOf(pair), pair]));
     for (const [id, pair] of known) {
       if (now.has(id)) continue;
-      // What came before the refusal, or long before now, has ended nothing: it may just be forgotten.
+      // An event before the refusal, or long before now, did not end it: the server may just have forgotten it.
       const since = Math.max(Date.parse(pair.at), serverNow() - CAUSE_MS);
       ended.unshift({ pair, cause: board.log.cause((event) => causes(pair, event), since) });
     }
@@ -47,7 +46,7 @@ export function deadlocks(root, board, open) {
   function draw() {
     if (root.hidden) return;
     const pairs = board.picture.deadlocks.slice(0, SHOWN);
-    keyed(lists.now, pairs, circleOf, card, (element, { at }) => {
+    keyed(lists.now, pairs, cycleOf, card, (element, { at }) => {
       put(part(element, "at"), t("bd_refused_at", { at: clockTime(at) }));
     });
     keyed(
@@ -99,7 +98,7 @@ function card(pair) {
   return element;
 }
 
-/** The drawing's twin: the circle as a list. */
+/** The same as the drawing, as a list. */
 function inWords(cycle) {
   const holderOf = (index) => cycle[(index + 1) % cycle.length].agent;
   return h(

@@ -1,15 +1,14 @@
-// One resource, from close up: who has it, who waits and why and until when, what has happened to it. A
-// dialog; where the focus was, there it returns.
+// The details of one resource: its holders, its waiters with reason and latest time, its events. It is a dialog; when
+// it closes, the focus returns to where it was.
 
 import "../elements/countdown.js";
 import "../elements/short-did.js";
 import { serverNow } from "../lib/clock.js";
-import { h, keyed, part } from "../lib/dom.js";
+import { h, keyed, part, put } from "../lib/dom.js";
 import { isOver } from "../lib/live.js";
-import { clockTime, data, duration, number, t } from "../lib/text.js";
+import { clockTime, data, duration, number, seconds, t } from "../lib/text.js";
 import { Sections } from "../parts/sections.js";
 import { chain, why } from "./why.js";
-import { put, seconds } from "./words.js";
 
 const limits = data("limits");
 const EVENTS_SHOWN = 12;
@@ -79,7 +78,7 @@ export class Drawer {
     );
   }
 
-  /** Once a second: what is said of time goes on. */
+  /** Called once a second: updates the times. */
   tick() {
     if (this.#resource) this.#why();
   }
@@ -147,7 +146,7 @@ export class Drawer {
     return lines;
   }
 
-  /** What the server remembers of it: its history, its receipts, and for an owner how to end a lease. */
+  /** Fetches the server's record: history, receipts, and for an owner the way to revoke a lease. */
   async #record() {
     const host = part(this.dialog, "record");
     const resource = this.#resource;
@@ -159,7 +158,7 @@ export class Drawer {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       found = [...document.importNode(part(page, "record"), true).childNodes];
     } catch {
-      // Why it is over for good stands above.
+      // If the board has ended for good, the reason is shown above.
       found = isOver(this.board.live.state) ? [] : [h("p", { class: "quiet" }, t("bd_not_fetched"))];
     }
     if (this.#asked === resource) host.replaceChildren(...found);

@@ -1,11 +1,10 @@
-// A list of the board: kept in order, held still under the pointer, drawn where it is in sight.
+// A list of the board: keeps its rows in order, does not move them under the pointer, draws the visible ones.
 
-import { part } from "../lib/dom.js";
+import { part, put } from "../lib/dom.js";
 import { number, t } from "../lib/text.js";
 import { Order } from "./order.js";
 import { Rows } from "./rows.js";
 import { still } from "./still.js";
-import { put } from "./words.js";
 
 export class List {
   #stale = true;
@@ -17,10 +16,10 @@ export class List {
    *   all: () => Iterable<string>,
    *   find: (key: string) => any,
    *   rank: (thing: any) => unknown[] | null,
-   *   sought: () => boolean,
+   *   filtered: () => boolean,
    *   create: () => HTMLElement,
    *   update: (row: HTMLElement, key: string) => void,
-   * }} kind `sought`: whether less than all is listed
+   * }} kind `filtered`: whether a search or filter is on
    */
   constructor(root, kind) {
     this.root = root;
@@ -41,12 +40,12 @@ export class List {
     });
   }
 
-  /** What is to be listed, or how, has changed: everything is looked at anew when it is next drawn. */
+  /** Search, filter or order has changed: the next draw sorts everything again. */
   again() {
     this.#stale = true;
   }
 
-  /** These have changed; null for all. */
+  /** Notes that the things with these keys have changed; null for all. */
   note(keys) {
     if (keys === null || this.root.hidden) this.again();
     else if (!this.#stale) this.order.change(keys);
@@ -60,10 +59,10 @@ export class List {
     this.table.hidden = !keys.length;
     this.rows.show(keys);
     this.empty.hidden = keys.length > 0;
-    const sought = this.kind.sought();
-    part(this.empty, "nothing").hidden = sought;
-    part(this.empty, "no-match").hidden = !sought;
-    // The button stays for as long as the list is held, so that nothing moves for it either.
+    const filtered = this.kind.filtered();
+    part(this.empty, "nothing").hidden = filtered;
+    part(this.empty, "no-match").hidden = !filtered;
+    // The button keeps its place while the list is held, so that it moves nothing either.
     this.button.toggleAttribute("data-idle", !(held && pending));
     this.button.disabled = !(held && pending);
     if (pending) this.#count = pending;

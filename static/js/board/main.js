@@ -1,22 +1,19 @@
-// The board's page: one picture, the views upon it, what the address says is shown.
+// The board's page: connects the live picture, its views and the address, which says what is shown.
 
 import { serverNow } from "../lib/clock.js";
-import { keepIcons, part } from "../lib/dom.js";
+import { keepIcons, part, put } from "../lib/dom.js";
 import { Live } from "../lib/live.js";
 import { number } from "../lib/text.js";
 import { Address } from "./address.js";
 import { agents } from "./agents.js";
-import { asking } from "./asking.js";
 import { Beyond } from "./beyond.js";
-import { Connection } from "./connection.js";
+import { Connection, makeAsk } from "./connection.js";
 import { deadlocks } from "./deadlocks.js";
 import { Drawer } from "./drawer.js";
-import { Log } from "./log.js";
-import { Rates } from "./rates.js";
+import { Log, Rates } from "./log.js";
 import { resources } from "./resources.js";
 import { Sparkline } from "./sparkline.js";
 import { timeline } from "./timeline.js";
-import { put } from "./words.js";
 
 const TYPED_MS = 200;
 const whenIdle = window.requestIdleCallback ?? ((then) => setTimeout(then, 100));
@@ -24,7 +21,7 @@ const whenIdle = window.requestIdleCallback ?? ((then) => setTimeout(then, 100))
 const root = document.getElementById("board");
 const live = new Live(root.dataset.socket);
 const address = new Address();
-const ask = asking(live, part(root, "beyond").dataset.from);
+const ask = makeAsk(live, part(root, "beyond").dataset.from);
 const board = { picture: null, words: "", address, log: new Log(), live, ask };
 const connection = new Connection(root, live);
 const rates = new Rates();
@@ -51,7 +48,7 @@ function focusOn(name) {
   if (document.activeElement === document.body) part(root, "tabs").querySelector("[aria-current]").focus();
 }
 
-/** What the address says, in the controls and in what is listed. */
+/** Applies the address to the controls and the lists. */
 function follow() {
   board.words = address.q.trim().toLowerCase();
   for (const [name, panel] of panels) panel.hidden = name !== address.vista;
@@ -75,8 +72,8 @@ function follow() {
   draw();
 }
 
-/** Soon, once a frame at most, and not at all while nobody looks. */
-function soon() {
+/** Draws in the next frame, once for many changes; not while the tab is hidden. */
+function drawSoon() {
   if (drawing) return;
   drawing = true;
   requestAnimationFrame(() => {
@@ -105,7 +102,7 @@ live.addEventListener("picture", (/** @type {CustomEvent} */ { detail: { picture
   const changed = { ...picture.take(), events, fresh };
   for (const view of views.values()) view.note(changed);
   if (first) follow();
-  else soon();
+  else drawSoon();
 });
 
 function tick() {
@@ -114,10 +111,10 @@ function tick() {
   const now = serverNow();
   if (live.state === "live") rates.measure(now, board.picture.counters.waiters);
   if (document.hidden) return;
-  // In a frame that has time for it: not in one that draws a list as well.
+  // When the browser is idle: not in a frame that also draws a list.
   whenIdle(() => { for (const sparkline of sparklines) sparkline.draw(now); }, { timeout: 500 });
   drawer.tick();
-  soon();
+  drawSoon();
 }
 
 root.addEventListener("click", (event) => {
@@ -142,7 +139,7 @@ search.addEventListener("input", () => {
 });
 part(root, "tools").addEventListener("submit", (event) => event.preventDefault());
 address.addEventListener("change", follow);
-document.addEventListener("visibilitychange", soon);
+document.addEventListener("visibilitychange", drawSoon);
 follow();
 setInterval(tick, 1000);
 keepIcons().catch(() => {});

@@ -1,12 +1,12 @@
-// Things in an order that is kept up as they change, and kept still while somebody points at it: what
-// would have moved is counted, and put right at the end. Pure.
+// Keeps things in order as they change. While it is held (the pointer is on the list) nothing moves: things that are
+// out of place are counted, and are put in place at the end. Pure.
 
-/** More changes than this at once are sorted anew. */
+/** With more changes than this at once, everything is sorted again. */
 const MANY = 1000;
 
 /**
- * `find(key)`: the thing, or undefined once it is gone; `rank(thing)`: a list of texts and numbers to sort by,
- * null to leave it out. Equal ranks stand in the order of their keys.
+ * `find(key)` returns the thing, undefined if it does not exist any more. `rank(thing)` returns a list of texts and
+ * numbers to sort by, null to leave the thing out. Equal ranks are in the order of their keys.
  */
 export class Order {
   keys = [];
@@ -19,7 +19,7 @@ export class Order {
     this.rank = rank;
   }
 
-  /** How many things are not where they belong. */
+  /** How many things are out of place. */
   get pending() {
     return this.#pending.size;
   }
@@ -28,7 +28,7 @@ export class Order {
     return this.#held;
   }
 
-  /** Begins anew with all of these keys, held or not. */
+  /** Replaces everything by these keys and sorts them, also while held. */
   begin(keys) {
     this.#pending.clear();
     this.#ranks.clear();
@@ -43,7 +43,7 @@ export class Order {
     this.keys = ranked.map(({ key }) => key);
   }
 
-  /** Takes note that these things have changed. */
+  /** Notes that these things have changed. */
   change(keys) {
     for (const key of keys) {
       const [before, after] = [this.#ranks.get(key) ?? null, this.#rankOf(key)];
@@ -58,7 +58,7 @@ export class Order {
     if (!held) this.settle();
   }
 
-  /** Puts everything where it belongs. */
+  /** Puts everything in place. */
   settle() {
     if (this.#pending.size > MANY) {
       this.begin(new Set([...this.keys, ...this.#pending]));
@@ -68,7 +68,7 @@ export class Order {
       const before = this.#ranks.get(key);
       if (before) this.keys.splice(this.#place(key, before), 1);
       const after = this.#rankOf(key);
-      // Its rank goes with its place: those that are looked at to find a place must have theirs.
+      // The search for a place compares ranks, so the stored rank must be the one that the key was placed by.
       if (after) {
         this.#ranks.set(key, after);
         this.keys.splice(this.#place(key, after), 0, key);
@@ -84,7 +84,7 @@ export class Order {
     return thing === undefined ? null : this.rank(thing);
   }
 
-  /** Where a key with that rank stands, or would. */
+  /** The place of a key with this rank, or where it would be inserted. */
   #place(key, rank) {
     let [low, high] = [0, this.keys.length];
     while (low < high) {

@@ -1,32 +1,31 @@
-// A deadlock again, one step after the other: who has what, who waits, and the request that was refused.
+// Replays a deadlock step by step: the leases, the waits, and the request that was refused.
 
-import { h } from "../lib/dom.js";
-import { number, t } from "../lib/text.js";
-import { put, short } from "./words.js";
+import { h, put } from "../lib/dom.js";
+import { number, shortDid, t } from "../lib/text.js";
 
 const STEP_MS = 1100;
 
-/** The steps in the order in which a circle comes about: {edge, words}; `edge` counts the drawing's edges. */
+/** The steps in which a cycle comes about: [{edge, words}]; `edge` is the index of an edge of the drawing. */
 export function steps(cycle) {
   const { length } = cycle;
   const holds = cycle.map(({ waitsFor: resource }, at) => ({
     edge: 2 * at + 1,
-    words: ["bd_step_holds", { did: short(cycle[(at + 1) % length].agent), resource }],
+    words: ["bd_step_holds", { did: shortDid(cycle[(at + 1) % length].agent), resource }],
   }));
   const waits = cycle.slice(1).map(({ agent, waitsFor: resource }, at) => ({
     edge: 2 * at + 2,
-    words: ["bd_step_waits", { did: short(agent), resource }],
+    words: ["bd_step_waits", { did: shortDid(agent), resource }],
   }));
   const [{ agent, waitsFor: resource }] = cycle;
-  return [...holds, ...waits, { edge: 0, words: ["bd_step_refused", { did: short(agent), resource }] }];
+  return [...holds, ...waits, { edge: 0, words: ["bd_step_refused", { did: shortDid(agent), resource }] }];
 }
 
 /**
- * A button that shows the steps in `svg`, whose edges stand in the order of the circle, and a line that
- * tells them.
+ * A button that shows the steps in `svg`, whose edges are in the order of the cycle, and a line of text with the
+ * current step.
  */
 export function replay(svg, cycle) {
-  const told = h("p", { class: "quiet", role: "status" });
+  const status = h("p", { class: "quiet", role: "status" });
   const edges = [...svg.querySelectorAll(".edge")];
   const all = steps(cycle);
   let timer = null;
@@ -35,7 +34,7 @@ export function replay(svg, cycle) {
     const drawn = new Set(all.slice(0, at + 1).map(({ edge }) => edge));
     for (const [index, edge] of edges.entries()) edge.toggleAttribute("data-later", !drawn.has(index));
     if (at < 0) return;
-    put(told, `${number(at + 1)}. ${t(...all[at].words)}`);
+    put(status, `${number(at + 1)}. ${t(...all[at].words)}`);
   }
 
   function play() {
@@ -50,5 +49,5 @@ export function replay(svg, cycle) {
   }
 
   const button = h("button", { type: "button", class: "button", onclick: play }, t("bd_replay"));
-  return h("div", { class: "replay" }, button, told);
+  return h("div", { class: "replay" }, button, status);
 }

@@ -1,11 +1,10 @@
-// The resources: each a section of track, with who is on it and until when, and who stands at the signal.
+// The list of resources: each row has its holder, the time left, and its queue.
 
 import "../elements/countdown.js";
 import { serverNow } from "../lib/clock.js";
-import { h, icon, moved, part } from "../lib/dom.js";
-import { data, number, t } from "../lib/text.js";
+import { h, icon, moved, part, put } from "../lib/dom.js";
+import { data, number, seconds, shortDid, t } from "../lib/text.js";
 import { List } from "./list.js";
-import { put, seconds, short } from "./words.js";
 
 const LAST = "\uffff";
 const limits = data("limits");
@@ -14,7 +13,7 @@ const oldest = ({ queue }) => queue.reduce((since, wait) => (wait.since < since 
 const ends = ({ holders }) =>
   holders.reduce((last, { expiresAt }) => (expiresAt > last ? expiresAt : last), "");
 
-/** What each order sorts by; times are texts of one length, which sort as they do. */
+/** What each order sorts by. Times are texts of equal length, which sort by time. */
 const RANKS = {
   "": (section) => [-section.queue.length, oldest(section)],
   espera: (section) => [oldest(section)],
@@ -42,7 +41,7 @@ export function resources(root, board, open) {
     all: () => board.picture.sections.keys(),
     find: (name) => board.picture.sections.get(name),
     rank,
-    sought: () => Boolean(board.words || address.filtro),
+    filtered: () => Boolean(board.words || address.filtro),
     create,
     update: (row, name) => update(row, name, board.picture.sections.get(name), list.rows.letters),
   });
@@ -102,7 +101,7 @@ function update(row, name, section = { resource: name, holders: [], queue: [] },
   const passed = row.shape !== undefined && row.token !== undefined && holders.length > 0;
   row.shape = shape;
   drawHolders(row, name, section, { passed, letters });
-  // A renewal changes no queue, and a queue has pictures, which cost more than words.
+  // A renewal does not change the queue, and icons cost more to draw than text.
   if (row.queued !== queued) drawQueue(part(row, "queue"), queue);
   row.queued = queued;
 }
@@ -126,7 +125,7 @@ function drawHolders(row, name, section, { passed, letters }) {
   const [did, more] = part(row, "holder").children;
   const who = lease?.holder ?? offered?.actorDid ?? "";
   put(more, holders.length > 1 ? t("bd_and_more", { n: number(holders.length - 1) }) : "");
-  put(did, who ? short(who, letters - more.textContent.length) : t("board_free"));
+  put(did, who ? shortDid(who, letters - more.textContent.length) : t("board_free"));
   did.title = who;
   drawCountdown(
     row,
@@ -134,7 +133,7 @@ function drawHolders(row, name, section, { passed, letters }) {
     lease ? limits.leaseTtlMs : limits.offerMs,
     lease,
   );
-  // A lease that passes on moves; one that is renewed does not.
+  // The token moves when the lease passes to another agent, not when it is renewed.
   if (passed && lease && row.token !== lease.fencingToken) moved(staff);
   row.token = lease?.fencingToken ?? null;
 }

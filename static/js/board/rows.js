@@ -1,6 +1,6 @@
-// A long list of which only the rows in sight exist. Every row is equally high (the length `--row` of the
-// stylesheet); the list scrolls with the page. One row is in the tab order; arrows, Page Up and Down, Home
-// and End go along them, left and right along what a row has.
+// A long list of which only the visible rows exist. All rows have one height (`--row` of the stylesheet); the list
+// scrolls with the page. One row is in the tab order. Up, Down, Page Up, Page Down, Home and End go to other rows;
+// Left and Right go to the links and buttons of a row.
 
 const SPARE = 3;
 const PAGE = 10;
@@ -13,13 +13,13 @@ export class Rows {
   #current = null;
   #height = 0;
   #width = 0;
-  /** How many letters of an agent's name a row has room for. */
+  /** How many letters of an agent's DID fit into a row. */
   letters = FEWEST;
 
   /**
    * @param {HTMLElement} host a row group
    * @param {{create: () => HTMLElement, update: (row: HTMLElement, key: string) => void}} kind a row has one
-   *   element marked `data-opens`, which is what the keyboard goes to
+   *   element marked `data-opens`, which gets the focus
    */
   constructor(host, kind) {
     this.host = host;
@@ -34,25 +34,25 @@ export class Rows {
     });
   }
 
-  /** Shows these, in this order. */
+  /** Shows the rows of these keys, in this order. */
   show(keys) {
     this.#keys = keys;
     this.draw();
   }
 
-  /** Draws the rows in sight. All is measured before anything is written, so that it costs one layout. */
+  /** Draws the visible rows. It measures everything before it writes anything, so that it costs one layout. */
   draw() {
     if (!this.host.getClientRects().length) return;
     if (!this.#height) this.#measure();
     const { top } = this.host.getBoundingClientRect();
-    const sight = Math.max(0, Math.floor(-top / this.#height));
-    const first = Math.max(0, sight - SPARE);
+    const topRow = Math.max(0, Math.floor(-top / this.#height));
+    const first = Math.max(0, topRow - SPARE);
     const last = Math.min(this.#keys.length, Math.ceil((innerHeight - top) / this.#height) + SPARE);
     this.host.style.height = `${this.#keys.length * this.#height}px`;
     this.host.parentElement.setAttribute("aria-rowcount", String(this.#keys.length + 1));
     const seen = new Set(this.#keys.slice(first, last));
     for (const [key, row] of this.#rows) {
-      // What has the focus stays, wherever it is.
+      // The row with the focus stays, visible or not.
       if (seen.has(key) || (row.contains(document.activeElement) && this.#keys.includes(key))) continue;
       row.remove();
       this.#rows.delete(key);
@@ -60,10 +60,10 @@ export class Rows {
     let place = this.host.firstElementChild;
     for (let at = first; at < last; at += 1) place = this.#place(this.#keys[at], at, place);
     if (!this.#rows.has(this.#current))
-      this.#mark(this.#keys[Math.min(this.#keys.length - 1, sight)] ?? null);
+      this.#mark(this.#keys[Math.min(this.#keys.length - 1, topRow)] ?? null);
   }
 
-  /** Has the row for a key before `place`, in the order of reading; what comes after it. */
+  /** Puts the row of a key before `place`, so that the DOM is in reading order; returns the element after the row. */
   #place(key, at, place) {
     let row = this.#rows.get(key);
     if (!row) {
@@ -81,7 +81,7 @@ export class Rows {
     this.update(row, key);
     const after = row === place ? row.nextElementSibling : place;
     if (row !== place) this.host.insertBefore(row, place);
-    // Lost to a move, it returns; lost with what had it, it goes to the row.
+    // A focus that moving the row took away is restored; if its element was replaced, the row gets the focus.
     if (focused && document.activeElement !== focused)
       (row.contains(focused) ? focused : row.querySelector("[data-opens]")).focus({ preventScroll: true });
     return after;
@@ -89,7 +89,7 @@ export class Rows {
 
   #measure() {
     const width = this.host.clientWidth;
-    // How many rows there are changes all the time, and what one measures does not.
+    // The list's height changes all the time. Only a new width can change the measures of a row.
     if (!width || (width === this.#width && this.#height)) return;
     this.#width = width;
     const { height, letters } = this.#probe();
@@ -142,7 +142,7 @@ export class Rows {
     this.focus(this.#keys[Math.max(0, Math.min(length - 1, to))]);
   }
 
-  /** Brings a row into sight and goes to it. */
+  /** Scrolls a row into view and focuses it. */
   focus(key) {
     const at = this.#keys.indexOf(key);
     if (at < 0) return;

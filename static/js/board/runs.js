@@ -1,13 +1,12 @@
-// Who has had what over the last minute, and who stood waiting: runs and waits by resource, from what
-// events tell. Pure.
+// Leases and waits of the last minute by resource, from events: what the train graph draws. Pure.
 
 export const WINDOW_MS = 60_000;
 const RUNS_KEPT = 40;
 const LANES_KEPT = 200;
 
 /**
- * A lane: {resource, runs: [{token, did, from, to, end}], waits: [{did, from, to}], marks: [{at, until,
- * kind}], at}.
+ * A lane is of one resource: {resource, runs: [{token, did, from, to, end}], waits: [{did, from, to}],
+ * marks: [{at, until, kind}], at}. A run is a lease; `to` is null while it lasts.
  */
 export class Runs {
   lanes = new Map();
@@ -16,7 +15,7 @@ export class Runs {
     for (const event of events) this.#apply(event, picture);
   }
 
-  /** After a snapshot: what is not held and not waited for any more ended unseen. */
+  /** Applies a snapshot: a lease or wait that is not in it ended without an event. */
   begin(picture, now) {
     for (const { resource, runs, waits } of this.lanes.values()) {
       const section = picture.sections.get(resource) ?? { holders: [], queue: [] };
@@ -28,7 +27,7 @@ export class Runs {
     }
   }
 
-  /** Lets go of what is older than the window. */
+  /** Removes what is older than the window. */
   forget(now) {
     const since = now - WINDOW_MS;
     for (const lane of this.lanes.values()) {
@@ -54,7 +53,7 @@ export class Runs {
         lane.waits.push({ did: actorDid, from: Date.parse(since), to: null });
     }
     lane.at = at;
-    // The one that was heard of last is the last to be let go.
+    // Lanes are in the order of their last event: the first ones are removed first.
     this.lanes.delete(resource);
     this.lanes.set(resource, lane);
     return lane;

@@ -1,15 +1,14 @@
-// A line of what happened in the last two minutes, and the same in words.
+// A line of the counts of the last seconds, and the same in words.
 
+import { put, s } from "../lib/dom.js";
 import { number, t } from "../lib/text.js";
-import { put } from "./words.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [120, 28];
 
 export class Sparkline {
   /**
-   * @param {HTMLElement} root with an svg, and elements marked `now` and `twin`; `data-kind` names the
-   * series
+   * @param {HTMLElement} root with an svg, and elements marked `now` (the last value) and `twin` (the same in words);
+   *   `data-kind` names the series
    */
   constructor(root, rates) {
     this.rates = rates;
@@ -18,7 +17,7 @@ export class Sparkline {
     this.twin = root.querySelector('[data-part="twin"]');
     const svg = root.querySelector("svg");
     svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-    this.line = document.createElementNS(SVG, "path");
+    this.line = s("path");
     svg.append(this.line);
   }
 
@@ -28,7 +27,7 @@ export class Sparkline {
     const most = Math.max(1, ...known);
     const y = (value) => HEIGHT - 3 - (value / most) * (HEIGHT - 6);
     const x = (index) => (index / (values.length - 1)) * (WIDTH - 4) + 1;
-    // Where nothing is known, the line has a gap.
+    // The line has a gap where a second is not known.
     const points = values.map((value, index) => {
       if (value === null) return "";
       const pen = (values[index - 1] ?? null) === null ? "M" : "L";
@@ -38,11 +37,11 @@ export class Sparkline {
     const last = values.at(-1);
     put(this.now, last === null ? "–" : number(last));
     const mean = known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : 0;
-    const said = {
+    const figures = {
       most: number(Math.max(0, ...known)),
       mean: number(mean, 1),
       seconds: number(known.length),
     };
-    put(this.twin, t(`bd_spark_${this.kind}`, said));
+    put(this.twin, t(`bd_spark_${this.kind}`, figures));
   }
 }

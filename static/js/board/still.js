@@ -1,12 +1,12 @@
-// Nothing moves under a pointer: tells when somebody points at a list, or is in it with the keyboard.
-// Whoever has gone away and left the pointer there does not hold it for ever.
+// Reports when the pointer is on a list or the keyboard focus is in it, so that nothing moves there. A pointer or focus
+// that does nothing for a minute no longer holds the list.
 
 const IDLE_MS = 60_000;
 const TOUCHED_MS = 4000;
-// The way from a list to the button beside it.
-const WAY_MS = 800;
+// Time to move the pointer from a list to the button beside it.
+const LEAVE_MS = 800;
 
-/** Calls `held(true)` and `held(false)`. @param {HTMLElement[]} hosts which hold together */
+/** Calls `held(true)` and `held(false)`. @param {HTMLElement[]} hosts the elements that hold the list */
 export function still(hosts, held) {
   let [over, inside, now, timer] = [false, false, false, null];
 
@@ -26,15 +26,15 @@ export function still(hosts, held) {
     settle();
   }
 
-  const gone = () => (over = inside = false);
+  const letGo = () => (over = inside = false);
 
   function pointed({ pointerType }) {
     over = true;
-    later(pointerType === "touch" ? TOUCHED_MS : IDLE_MS, gone);
+    later(pointerType === "touch" ? TOUCHED_MS : IDLE_MS, letGo);
   }
 
   function left({ pointerType }) {
-    if (pointerType !== "touch") later(WAY_MS, () => (over = false));
+    if (pointerType !== "touch") later(LEAVE_MS, () => (over = false));
   }
 
   for (const host of hosts) {
@@ -44,9 +44,9 @@ export function still(hosts, held) {
     host.addEventListener("pointerleave", left);
     host.addEventListener("focusin", ({ target }) => {
       inside = /** @type {Element} */ (target).matches(":focus-visible");
-      later(IDLE_MS, gone);
+      later(IDLE_MS, letGo);
     });
-    host.addEventListener("keydown", () => later(IDLE_MS, gone));
+    host.addEventListener("keydown", () => later(IDLE_MS, letGo));
     host.addEventListener("focusout", ({ relatedTarget }) => {
       inside = hosts.some((one) => one.contains(/** @type {Node} */ (relatedTarget)));
       settle();

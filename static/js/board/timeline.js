@@ -1,12 +1,11 @@
-// What has happened: the train graph of the last minute, and a list of the latest events.
+// The timeline: the train graph of the last minute, and a list of the latest events.
 
 import { serverNow } from "../lib/clock.js";
-import { h, icon, part } from "../lib/dom.js";
-import { clockTime, number, t } from "../lib/text.js";
-import { Graphic } from "./graphic.js";
+import { h, icon, part, put } from "../lib/dom.js";
+import { clockTime, number, shortDid, t } from "../lib/text.js";
 import { List } from "./list.js";
 import { Runs } from "./runs.js";
-import { put, short } from "./words.js";
+import { TrainGraph } from "./train-graph.js";
 
 const SIGNS = {
   granted: ["staff", ""],
@@ -32,9 +31,9 @@ const FILTERS = {
 export function timeline(root, board, open) {
   const { address, log } = board;
   const runs = new Runs();
-  const graphic = new Graphic(root.querySelector("svg.train-graph"), runs, () => board.live.knownUntil);
+  const graphic = new TrainGraph(root.querySelector("svg.train-graph"), runs, () => board.live.knownUntil);
 
-  // The latest first: numbers fall.
+  // Latest first: ids fall.
   const list = new List(root, {
     all: () => log.events.map(({ id }) => id),
     find: (id) => log.find(id),
@@ -42,7 +41,7 @@ export function timeline(root, board, open) {
       (FILTERS[address.filtro] ?? FILTERS[""])(event) && mentions(event, board.words)
         ? [-Number(event.id)]
         : null,
-    sought: () => Boolean(board.words || address.filtro),
+    filtered: () => Boolean(board.words || address.filtro),
     create,
     update: (row, id) => update(row, log.find(id), list.rows.letters),
   });
@@ -58,15 +57,15 @@ export function timeline(root, board, open) {
       if (fresh) runs.begin(board.picture, serverNow());
       runs.note(events, board.picture);
       const last = log.events.at(-1);
-      list.note([...log.events.slice(0, events.length).map(({ id }) => id), ...gone(last)]);
+      list.note([...log.events.slice(0, events.length).map(({ id }) => id), ...dropped(last)]);
     },
     again: () => list.again(),
     draw: () => list.draw(),
     focus: () => {},
   };
 
-  /** The numbers below the last one kept are let go of. */
-  function gone(last) {
+  /** The ids that the log no longer keeps. */
+  function dropped(last) {
     return last ? list.order.keys.filter((id) => Number(id) < Number(last.id)) : [];
   }
 }
@@ -93,7 +92,7 @@ function create() {
 function update(row, event, letters) {
   if (!event) return;
   const who = row.children[3].firstChild;
-  if (row.letters !== letters) put(who, short(event.actorDid, letters));
+  if (row.letters !== letters) put(who, shortDid(event.actorDid, letters));
   row.letters = letters;
   if (row.resource !== undefined) return;
   row.resource = event.resource;
@@ -108,7 +107,7 @@ function update(row, event, letters) {
 }
 
 function details({ event, fencingToken, trust, holder, outage }) {
-  if (event === "deadlock") return t("bd_held_by", { holder: short(holder) });
+  if (event === "deadlock") return t("bd_held_by", { holder: shortDid(holder) });
   const words = fencingToken ? [t("token", { token: number(fencingToken) })] : [];
   if (trust?.delta)
     words.push(

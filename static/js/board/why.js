@@ -1,4 +1,4 @@
-// Why an agent waits for a resource, and until when at the latest. Pure: what follows from the rule alone.
+// Why an agent waits for a resource, and until when at the latest. Pure: it applies the rules of the core.
 
 const conflict = (one, other) => one === "exclusive" || other === "exclusive";
 
@@ -9,13 +9,13 @@ const conflict = (one, other) => one === "exclusive" || other === "exclusive";
  */
 
 /**
- * The latest instant at which a waiter is offered the resource, if nobody renews: the leases in its way run out at
- * their time, and everyone ahead takes as long as they may, to claim and then to hold.
+ * The latest instant at which a waiter is offered the resource, if no holder renews: the leases in its way expire, and
+ * each waiter ahead takes the longest time to claim its offer and then to hold its lease.
  *
  * @param {{holders: Lease[], queue: Waiter[]}} section
  * @param {number} now and the limits in milliseconds
  * @returns {{until: number, holders: Lease[], ahead: Waiter[], offered: boolean} | null} `holders` and `ahead`:
- *   what is in its way; null for an agent that does not wait there
+ *   its blockers; null for an agent that does not wait there
  */
 export function why(section, did, now, { leaseTtlMs, offerMs }) {
   const place = section.queue.findIndex(({ actorDid }) => actorDid === did);
@@ -26,19 +26,19 @@ export function why(section, did, now, { leaseTtlMs, offerMs }) {
   const before = upgrades(section, did) ? [] : section.queue.slice(0, place);
   const ahead = before.filter(({ mode }) => conflict(mode, own.mode));
   const offered = Boolean(own.offeredUntil) && Date.parse(own.offeredUntil) > now;
-  // When those in one mode, and those in the other, are gone for certain.
-  const gone = { shared: now, exclusive: now };
-  for (const { mode, expiresAt } of others) gone[mode] = Math.max(gone[mode], Date.parse(expiresAt));
-  const free = (mode) => (mode === "exclusive" ? Math.max(gone.shared, gone.exclusive) : gone.exclusive);
+  // The latest end of all shared leases, and of all exclusive ones.
+  const end = { shared: now, exclusive: now };
+  for (const { mode, expiresAt } of others) end[mode] = Math.max(end[mode], Date.parse(expiresAt));
+  const free = (mode) => (mode === "exclusive" ? Math.max(end.shared, end.exclusive) : end.exclusive);
   for (const wait of before) {
     const claim = wait.offeredUntil ? Date.parse(wait.offeredUntil) : free(wait.mode) + offerMs;
-    gone[wait.mode] = Math.max(gone[wait.mode], claim + leaseTtlMs);
+    end[wait.mode] = Math.max(end[wait.mode], claim + leaseTtlMs);
   }
   return { until: offered ? now : free(own.mode), holders, ahead, offered };
 }
 
 /**
- * The sole holder that asks for more has nobody ahead when its own lease holds back the first of the others.
+ * Whether the only holder asks for the other mode and goes first, because its own lease blocks the first other waiter.
  */
 function upgrades({ holders, queue }, did) {
   const [lease] = holders;
@@ -47,8 +47,8 @@ function upgrades({ holders, queue }, did) {
 }
 
 /**
- * What an agent waits for, what its holder waits for, and so on: [{did, resource, holder}], at most `most`
- * long.
+ * What an agent waits for, what the holder of that waits for, and so on: at most `most` of
+ * {did, resource, holder}.
  */
 export function chain(picture, did, most = 8) {
   const links = [];

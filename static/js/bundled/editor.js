@@ -1,6 +1,6 @@
-// Source of static/dist/editor.js: CodeMirror as the editor of one JSON text, set up for this product. It lives in a
-// shadow root, where its styles are adopted as constructed sheets: a strict content security policy has no place
-// for the <style> element that it would otherwise write.
+// Source of static/dist/editor.js: CodeMirror, set up as the editor of one JSON text. It is in a shadow root, where
+// its styles are constructed style sheets. Elsewhere it would write a <style> element, which the content security
+// policy refuses.
 
 import { history, historyKeymap, standardKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
@@ -60,7 +60,7 @@ const theme = EditorView.theme({
   ".cm-hint": { textDecoration: "underline dotted var(--ink-soft) 2px", textUnderlineOffset: "3px" },
 });
 
-/** Typing over coloured text would have the browser carry the colour on as an inline style, which the policy blocks. */
+/** When text is typed over coloured text, the browser keeps the colour as an inline style, which the policy blocks. */
 function overSelection(event, view) {
   if (event.inputType !== "insertText" || event.data === null || view.state.selection.main.empty) return false;
   event.preventDefault();
@@ -72,8 +72,8 @@ export class Editor {
   #attributes = new Compartment();
 
   /**
-   * @param {ShadowRoot} root where it is put
-   * @param {{text: string, label: string, change: () => void}} options `change` is told of every change of the text
+   * @param {ShadowRoot} root where to put the editor
+   * @param {{text: string, label: string, change: () => void}} options `change` is called after each change
    */
   constructor(root, { text, label, change }) {
     this.label = label;
@@ -92,7 +92,7 @@ export class Editor {
           theme,
           marks,
           EditorView.lineWrapping,
-          // Tab is not among these: it leaves the editor.
+          // Tab is not among these, so that it leaves the editor.
           keymap.of([...standardKeymap, ...historyKeymap]),
           this.#attributes.of(this.#described([])),
           EditorView.domEventHandlers({ beforeinput: overSelection }),
@@ -106,7 +106,7 @@ export class Editor {
     return this.view.state.doc.toString();
   }
 
-  /** Replaces the text; one step of its own for undo. */
+  /** Replaces the text; undo treats this as one step. */
   set text(text) {
     const { doc } = this.view.state;
     this.view.dispatch({

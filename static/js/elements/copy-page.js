@@ -1,4 +1,4 @@
-// <copy-page data-from data-label data-done data-failed>: copies the text that an address gives.
+// <copy-page data-from data-label data-done data-failed>: fetches a text and copies it.
 
 import { h, icon } from "../lib/dom.js";
 
@@ -20,13 +20,13 @@ class CopyPage extends HTMLElement {
       const answer = await fetch(this.dataset.from);
       if (!answer.ok) throw new Error(`status ${answer.status}`);
       await navigator.clipboard.writeText(await answer.text());
-      this.#say(this.dataset.done);
+      this.#show(this.dataset.done);
     } catch {
-      this.#say(this.dataset.failed);
+      this.#show(this.dataset.failed);
     }
   }
 
-  #say(words) {
+  #show(words) {
     this.words.textContent = words;
     this.status.textContent = words;
     setTimeout(() => {

@@ -1,6 +1,6 @@
-// <count-down until="RFC 3339" [total="ms"]>: what is left, by the server's clock. With `total` it also sets --left
-// (0 … 1) on the closest [data-drains], which may draw it. In a part whose data are old, what has run out since may
-// have been prolonged: it is not known.
+// <count-down until="RFC 3339" [total="ms"]>: the time left, by the server's clock. With `total` it also sets --left
+// (0 … 1) on the closest [data-drains], for the stylesheet to draw. Where data are old it shows "–" after the end,
+// because the lease may have been renewed.
 
 import { serverNow } from "../lib/clock.js";
 import { duration, number } from "../lib/text.js";

@@ -1,13 +1,13 @@
-// <json-editor><textarea></textarea></json-editor>: line numbers and marks under a plain textarea, and CodeMirror in
-// its place as soon as it is used, if that can be fetched. Its interface is all that the page knows: value, setMarks,
-// focus, focusAt, the events `change` and `use`.
+// <json-editor><textarea></textarea></json-editor>: a plain textarea with line numbers and marks. When it is used,
+// CodeMirror replaces the textarea, if it can be fetched. The page uses only: value, setMarks, focus, focusAt and the
+// events `change` and `use`.
 
 import { h } from "../lib/dom.js";
 
 class JsonEditor extends HTMLElement {
   #marks = [];
   #editor = null;
-  #asked = false;
+  #used = false;
 
   connectedCallback() {
     this.textarea = this.querySelector("textarea");
@@ -35,7 +35,7 @@ class JsonEditor extends HTMLElement {
     }
   }
 
-  /** @param {{from: number, to: number, words: string, hint?: boolean}[]} marks replace those shown */
+  /** @param {{from: number, to: number, words: string, hint?: boolean}[]} marks replace the present ones */
   setMarks(marks) {
     this.#marks = [...marks].sort((a, b) => a.from - b.from);
     this.#editor?.setMarks(this.#marks);
@@ -64,14 +64,14 @@ class JsonEditor extends HTMLElement {
   }
 
   async #use() {
-    if (this.#asked) return;
-    this.#asked = true;
+    if (this.#used) return;
+    this.#used = true;
     this.dispatchEvent(new Event("use"));
     let Editor;
     try {
       ({ Editor } = await import("../../dist/editor.js"));
     } catch {
-      return; // The plain one does.
+      return; // The textarea stays.
     }
     const { textarea } = this;
     const focused = document.activeElement === textarea;

@@ -1,9 +1,8 @@
-// <short-did value="did:…" [brief]>: a DID shortened in the middle, or to its tail beside a name. The whole of it is
-// the tooltip; a click copies it.
+// <short-did value="did:…" [brief]>: a DID shortened in the middle; `brief`: its last letters only, for use
+// beside a name. The tooltip has the whole DID, and a click copies it.
 
-import { shorten } from "../lib/did.js";
 import { h } from "../lib/dom.js";
-import { t } from "../lib/text.js";
+import { shorten, t } from "../lib/text.js";
 
 class ShortDid extends HTMLElement {
   static observedAttributes = ["value"];
@@ -19,7 +18,7 @@ class ShortDid extends HTMLElement {
   #render() {
     const did = this.getAttribute("value");
     const bare = did.replace(/^did:(key|web):/, "");
-    // The letters of a key are all alike; those of another DID are a name.
+    // A key has random letters, so few of them are enough; another DID contains a name, of which more is shown.
     const whole = did.startsWith("did:key:") ? shorten(bare, 6, 5) : shorten(bare, 14, 10);
     const short = this.hasAttribute("brief") ? `…${bare.slice(-5)}` : whole;
     const button = h("button", { type: "button", title: `${did}\n${t("copy")}` }, short);

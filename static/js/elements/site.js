@@ -1,10 +1,10 @@
-// Behaviour that every page has: the theme switch and the copy buttons.
+// What every page has: the theme switch, copy buttons, the language links and the account menu.
 
 import { copied, h, icon } from "../lib/dom.js";
 
 const THEMES = ["auto", "light", "dark"];
 
-/** <theme-switch><button>: goes round the three. Which of its words show is the stylesheet's affair. */
+/** <theme-switch><button>: goes through the three themes. The stylesheet shows the name of the current one. */
 class ThemeSwitch extends HTMLElement {
   connectedCallback() {
     this.querySelector("button").addEventListener("click", () => this.#next());
@@ -19,12 +19,12 @@ class ThemeSwitch extends HTMLElement {
       if (theme === "auto") localStorage.removeItem("theme");
       else localStorage.setItem("theme", theme);
     } catch {
-      // Good for this page at least.
+      // Without storage, the choice lasts as long as the page.
     }
   }
 }
 
-/** <copy-button data-label data-done [data-copy]>: copies data-copy, or the text of the code beside it. */
+/** <copy-button data-label data-done [data-copy]>: copies data-copy, or else the code beside it. */
 class CopyButton extends HTMLElement {
   connectedCallback() {
     const { label, done } = this.dataset;
@@ -35,7 +35,7 @@ class CopyButton extends HTMLElement {
     );
     this.button.addEventListener("click", async () => {
       const code = this.parentElement.querySelector("pre");
-      // What the page may not copy is chosen at least, for Ctrl+C.
+      // If the page may not copy, the text is selected, for Ctrl+C.
       if (!(await copied(this.dataset.copy ?? code.textContent))) return code && getSelection().selectAllChildren(code);
       this.#show("done", done);
       setTimeout(() => this.#show("copy", label), 1500);
@@ -50,7 +50,7 @@ class CopyButton extends HTMLElement {
   }
 }
 
-// The other language's page opens at the same place of it.
+// The page in the other language opens at the same section.
 for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a[hreflang]"))) {
   link.addEventListener("click", () => (link.hash = location.hash));
 }
@@ -58,7 +58,7 @@ for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.queryS
 customElements.define("theme-switch", ThemeSwitch);
 customElements.define("copy-button", CopyButton);
 
-// A menu that opens over the page closes again: with Escape, or when one goes elsewhere.
+// The account menu closes with Escape, and when the pointer or the focus goes elsewhere.
 const menu = /** @type {HTMLDetailsElement | null} */ (document.querySelector(".account-menu"));
 menu?.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !menu.open) return;

@@ -1,5 +1,5 @@
-// <tab-panels>: tabs as the ARIA practices have them. The tabs are in the page's HTML, [role=tab] with
-// aria-controls; arrows, Home and End go round them. Fires `choose` (detail: the tab's id).
+// <tab-panels>: tabs as in the ARIA Authoring Practices. The tabs are in the page's HTML, [role=tab] with
+// aria-controls; arrows, Home and End move between them. Fires `choose` (detail: the tab's id).
 
 class TabPanels extends HTMLElement {
   connectedCallback() {

@@ -1,4 +1,4 @@
-// The right side: what the authority said, in words and as it came, how long it took, and the receipt.
+// The right side of Lanzar: the authority's answer in words and as JSON, the times it took, and the receipt.
 
 import { h, icon, part } from "../lib/dom.js";
 import { clockTime, duration, has, number, t } from "../lib/text.js";
@@ -6,7 +6,7 @@ import { jsonView } from "../parts/json-view.js";
 import { receiptView } from "../parts/receipt-view.js";
 
 export class AnswerView {
-  /** @param {Record<string, () => void>} mends what one click can put right, by name */
+  /** @param {Record<string, () => void>} mends actions of buttons that mend a problem, by name */
   constructor(root, receiptRoot, mends) {
     this.root = root;
     this.receipt = receiptRoot;
@@ -24,7 +24,7 @@ export class AnswerView {
     this.root.setAttribute("aria-busy", "true");
   }
 
-  /** Shows an answer of the authority; gives the sentence that sums it up. */
+  /** Shows an answer of the authority; returns a sentence that sums it up. */
   show(answer, context, verification) {
     const outcome = outcomeOf(answer, context.operation);
     const sentence = this.#sentence(answer.body, outcome, context);
@@ -42,7 +42,7 @@ export class AnswerView {
     return `${t(`out_${outcome}`)}. ${sentence}`;
   }
 
-  /** Shows a problem (RFC 9457) or one that never reached the server; gives the sentence that sums it up. */
+  /** Shows a problem (RFC 9457), or a request that did not reach the server; returns a sentence that sums it up. */
   problem(reason, answer = null, values = {}) {
     const known = has(`problem_${reason}`) ? reason : "unknown";
     const what = t(`problem_${known}`);
@@ -96,7 +96,7 @@ export class AnswerView {
     });
   }
 
-  /** What was pressed, as to mend a refusal, may be gone with what is replaced: then the focus is on the title. */
+  /** If the focused button is among what is replaced, the focus goes to the title of the answer. */
   #keepingFocus(replace) {
     const { activeElement } = document;
     const lost = this.root.contains(activeElement) || this.receipt.contains(activeElement);
@@ -110,7 +110,7 @@ export class AnswerView {
     this.#bringIntoView();
   }
 
-  /** On a narrow page the answer lies below what was pressed. */
+  /** On a narrow page the answer is below the button. */
   #bringIntoView() {
     const { top } = this.root.getBoundingClientRect();
     if (top >= 0 && top < innerHeight * 0.7) return;
@@ -164,7 +164,7 @@ const verdict = (ok, title, sentence, sign = ok ? "signal-go" : "signal-stop") =
     h("p", {}, sentence),
   );
 
-/** A clock that is minutes off is the visitor's to set, whatever came of the request. */
+/** A note when the visitor's clock is far off, whatever the answer was. */
 function clock({ clockOff }) {
   if (!clockOff) return null;
   const step = Math.abs(clockOff) > 90_000 ? 60_000 : 1000;
@@ -186,7 +186,7 @@ function times({ status, times: { sign, network, server } }, verifying) {
   );
 }
 
-/** The body as it came; its receipt begins folded, since it is shown below. Copying gives all. */
+/** The body as it came. Its receipt is folded, because it is shown below; the copy button copies everything. */
 function raw({ body }) {
   return h(
     "div",

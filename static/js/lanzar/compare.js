@@ -1,10 +1,10 @@
-// Two runs side by side: what was asked, what came of it, how long it took, and where the answers differ.
+// Two launches side by side: the requests, the outcomes, the times, and where the answers differ.
 
 import { h } from "../lib/dom.js";
 import { pretty } from "../lib/json.js";
 import { t } from "../lib/text.js";
 
-/** The elements that hold `later` against `earlier`. */
+/** The elements that compare `later` with `earlier`. */
 export function compared(earlier, later, { duration, instant }) {
   const took = ({ times }) => duration(Object.values(times).reduce((sum, ms) => sum + ms, 0));
   /** @type {[string, (run: any) => string][]} */
@@ -33,13 +33,13 @@ export function compared(earlier, later, { duration, instant }) {
   ];
 }
 
-/** A receipt's bytes differ whenever anything does: its id says which it is. */
+/** The body with only the id of its receipt: the bytes of a receipt always differ. */
 const readable = (body) => (body?.receipt ? { ...body, receipt: { id: body.receipt.id } } : body);
 
 function difference(before, after) {
   const lines = diff(before.split("\n"), after.split("\n"));
   if (lines.every(([sign]) => sign === " ")) return h("p", { class: "quiet" }, t("hi_same"));
-  const said = { "-": t("hi_only_earlier"), "+": t("hi_only_later") };
+  const words = { "-": t("hi_only_earlier"), "+": t("hi_only_later") };
   return h(
     "div",
     { class: "code wraps" },
@@ -50,7 +50,7 @@ function difference(before, after) {
         h(
           "span",
           { class: `diff-line ${{ "-": "is-gone", "+": "is-new" }[sign] ?? ""}` },
-          said[sign] && h("span", { class: "visually-hidden" }, `${said[sign]}: `),
+          words[sign] && h("span", { class: "visually-hidden" }, `${words[sign]}: `),
           `${sign} ${text}\n`,
         ),
       ),
@@ -58,7 +58,7 @@ function difference(before, after) {
   );
 }
 
-/** The longest common subsequence, told as lines that stay (" "), go ("-") and come ("+"). */
+/** The difference by longest common subsequence: [sign, line], where the sign is " " (in both), "-" or "+". */
 export function diff(before, after) {
   const length = Array.from({ length: before.length + 1 }, () => new Array(after.length + 1).fill(0));
   for (let i = before.length - 1; i >= 0; i -= 1) {

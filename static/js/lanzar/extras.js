@@ -1,11 +1,10 @@
-// What Lanzar has besides launching: the history, links to a request, help. Each is fetched when it is first used.
+// What Lanzar has besides launching: history, links to a request, help. History and help are fetched when first used.
 
 import { copied, part } from "../lib/dom.js";
 import { furnish } from "../lib/parts.js";
 import { number, t } from "../lib/text.js";
 import { History } from "./history.js";
-import { PLACEHOLDER } from "./operations.js";
-import { link, opened } from "./share.js";
+import { link, opened, PLACEHOLDER } from "./operations.js";
 import { onShortcut } from "./shortcuts.js";
 
 export class Extras {
@@ -56,13 +55,13 @@ export class Extras {
 
   async openHistory() {
     this.section.open = true;
-    // At once: whoever has moved on by the time the list is there keeps the focus.
+    // Before the list is there: the visitor may have moved the focus elsewhere by then.
     this.section.querySelector("summary").focus();
     await this.#show();
     this.section.scrollIntoView({ block: "nearest" });
   }
 
-  /** Holds the run just made against another. */
+  /** Opens the history to compare the latest launch with another. */
   async compare() {
     await this.openHistory();
     this.#view.chooseNewest();
@@ -72,7 +71,7 @@ export class Extras {
     const [{ HistoryView }] = await Promise.all([import("./history-view.js"), furnish("history")]);
     this.#view ??= new HistoryView(part(this.root, "history-body"), this.history, {
       again: ({ operation, text, by }) => {
-        // Whoever signed it signs it again; for a key that is gone the one that there is.
+        // The same agent signs again; if its key does not exist any more, the chosen agent signs.
         const known = this.signers.chooseDid(by);
         this.form.openText(operation, known ? text : text.replaceAll(by, PLACEHOLDER), "");
         this.launch();

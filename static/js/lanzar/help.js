@@ -1,4 +1,4 @@
-// The list of shortcuts, and the switch for those of a single key, which somebody who dictates must be able to shut.
+// The list of shortcuts, and the switch that turns single-key shortcuts off (WCAG 2.1.4): dictation would trigger them.
 
 import { h } from "../lib/dom.js";
 import { t } from "../lib/text.js";

@@ -1,4 +1,4 @@
-// The history to look at: each run with what came of it; to pin, to repeat, to hold one against another.
+// Shows the history: each launch with its outcome, and buttons to pin it, repeat it and compare it with another.
 
 import { h, icon } from "../lib/dom.js";
 import { clockTime, duration, instant, number, t } from "../lib/text.js";
@@ -23,7 +23,7 @@ export class HistoryView {
     this.show();
   }
 
-  /** Chooses the newest run to be held against another. */
+  /** Chooses the newest launch for a comparison. */
   chooseNewest() {
     const [newest] = this.history.entries;
     if (newest && !this.#chosen.includes(newest.id)) this.#choose(newest.id, true);
@@ -42,7 +42,7 @@ export class HistoryView {
     this.#compare();
   }
 
-  /** Puts the focus back where it is now, if that is in the list. */
+  /** Returns a function that restores the focus after the list is drawn again; null if the focus is not in the list. */
   #focus() {
     const row = this.list.contains(document.activeElement) && document.activeElement.closest("li");
     if (!row) return null;
@@ -100,7 +100,7 @@ export class HistoryView {
   }
 
   #choose(id, chosen) {
-    // Two at a time: a third takes the place of the one chosen first.
+    // Two at a time: a third replaces the one that was chosen first.
     this.#chosen = chosen ? [...this.#chosen, id].slice(-2) : this.#chosen.filter((other) => other !== id);
     for (const box of this.list.querySelectorAll("input")) {
       box.checked = this.#chosen.includes(box.closest("li").dataset.run);

@@ -1,13 +1,12 @@
-// What was launched from this browser, in this browser and nowhere else: the last fifty, and those that are pinned
-// first to stay.
+// The launches of this browser, which never leave it: the latest ones. Pinned ones are removed last.
 
 const KEY = "lanzar";
-const MOST = 50;
+const KEPT = 50;
 
 /** @typedef {{id: string, at: number, pinned: boolean, operation: string, text: string, status: number, title: string,
  *   by: string, body: object, times: object}} Entry */
 
-/** Fires `change`. Where there is no storage it lasts as long as the page. */
+/** Fires `change`. Without storage it lasts as long as the page. */
 export class History extends EventTarget {
   /** @type {Entry[]} newest first */
   entries = read();
@@ -21,21 +20,21 @@ export class History extends EventTarget {
     this.#put(this.entries.map((entry) => (entry.id === id ? { ...entry, pinned } : entry)));
   }
 
-  /** Forgets all but the pinned. */
+  /** Removes all entries that are not pinned. */
   clear() {
     this.#put(this.entries.filter(({ pinned }) => pinned));
   }
 
   #put(entries) {
     this.entries = entries;
-    while (this.entries.length > MOST) {
+    while (this.entries.length > KEPT) {
       const oldest = this.entries.findLastIndex(({ pinned }) => !pinned);
       this.entries = this.entries.toSpliced(oldest, 1);
     }
     try {
       localStorage.setItem(KEY, JSON.stringify(this.entries));
     } catch {
-      // Good for this page at least.
+      // Without storage, the entries last as long as the page.
     }
     this.dispatchEvent(new Event("change"));
   }

@@ -1,4 +1,4 @@
-// The key strip: what state the visitor's key is in, what is left of it, and forgetting it.
+// The key strip: the state of the visitor's trial key, the calls and time left, and the button that forgets the key.
 
 import "../elements/short-did.js";
 import { h, icon, part, swap } from "../lib/dom.js";
@@ -22,10 +22,10 @@ export class KeyStrip {
     this.root.dataset.state = state;
     this.forget.hidden = this.about.hidden = !this.trial.identities.length || state === "creating";
     this.about.querySelector("p").textContent = t(`key_export_${this.trial.keeping}`);
-    swap(this.words, ...this.#say(state));
+    swap(this.words, ...this.#parts(state));
   }
 
-  #say(state) {
+  #parts(state) {
     if (state === "unable") return [icon("cross", "is-stop"), ` ${t(`unable_${this.trial.problem}`)}`];
     if (state === "none" || state === "creating") return [t(`key_${state}`)];
     const did = h("short-did", { value: this.trial.identities[0].did });

@@ -1,4 +1,4 @@
-// The left side: which operation, its JSON, what is wrong with it, what is signed of it, the same in other ways.
+// The left side of Lanzar: the operation, its JSON and its faults, what is signed, the same request in other forms.
 
 import "../elements/json-editor.js";
 import { utf8 } from "../lib/bytes.js";
@@ -30,7 +30,7 @@ export class RequestForm extends EventTarget {
     this.button = part(root, "launch");
     this.signed = new Signed(root, baseUrl);
     const apple = /Mac|iPhone|iPad/.test(navigator.platform);
-    // Where all stands in one column, the answer comes before the other ways.
+    // In one column, the answer comes before the other forms, so they are folded.
     if (matchMedia("(max-width: 60rem)").matches) root.querySelector("details").open = false;
     part(root, "shortcut").textContent = apple ? "⌘ ⏎" : "Ctrl ⏎";
     this.ways = new Ways(root, baseUrl);
@@ -59,7 +59,7 @@ export class RequestForm extends EventTarget {
     return this.#operation;
   }
 
-  /** Shows an operation with what was last written for it, else its example about the same resource. */
+  /** Shows an operation with the visitor's last text for it, or else its example, about the same resource. */
   choose(name) {
     const resource = read(this.editor.value).value?.resource;
     if (name !== this.#operation) this.#drafts.set(this.#operation, this.editor.value);
@@ -71,7 +71,7 @@ export class RequestForm extends EventTarget {
     this.#edited();
   }
 
-  /** Shows a request that stood elsewhere; whoever it names, the signer takes their place. `note`: what to mind. */
+  /** Shows a sample of the page's text, with the signer as its agent. `note`: a text to show with it. */
   open(name, members, note) {
     this.choose(name);
     const own = "actorDid" in members ? { ...members, actorDid: this.#did ?? PLACEHOLDER } : members;
@@ -80,7 +80,7 @@ export class RequestForm extends EventTarget {
     this.editor.focus({ preventScroll: true });
   }
 
-  /** Shows a text that was written elsewhere; where it names the example's agent, the signer takes their place. */
+  /** Shows a text from a link or the history, with the signer instead of the placeholder. */
   openText(name, text, note) {
     this.choose(name);
     this.editor.value = text.replaceAll(PLACEHOLDER, this.#did ?? PLACEHOLDER);
@@ -95,7 +95,7 @@ export class RequestForm extends EventTarget {
     this.root.querySelector(`input[value="${name}"]`).focus();
   }
 
-  /** Signs as `did` from now on: puts it where the JSON still names the placeholder or the agent before. */
+  /** Signs as `did` from now on, and replaces the placeholder or the signer before it in the JSON. */
   signAs(did) {
     const before = this.#did ?? PLACEHOLDER;
     this.#did = did;
@@ -105,13 +105,13 @@ export class RequestForm extends EventTarget {
     this.#edited();
   }
 
-  /** The key is gone: the JSON names nobody again. */
-  signAsNobody() {
+  /** There is no key any more: the JSON has the placeholder again. */
+  forgetSigner() {
     if (this.#did) this.signAs(PLACEHOLDER);
     this.#did = null;
   }
 
-  /** Names the signer in the JSON, whoever it named. */
+  /** Makes the signer the agent in the JSON. */
   nameSigner() {
     const found = read(this.editor.value);
     const place = found.places.get("/actorDid");
@@ -121,8 +121,8 @@ export class RequestForm extends EventTarget {
   }
 
   /**
-   * The request, {method, path, body?}, if the JSON can be sent; else marks what is wrong, puts the caret there and
-   * gives null; `refusal` then says in a sentence why it was not sent.
+   * The request, {method, path, body?}, if the JSON can be sent. Otherwise marks the faults, puts the caret at the
+   * first one and returns null; then `refusal` is a sentence that says why.
    */
   take() {
     const text = this.editor.value;
@@ -136,13 +136,13 @@ export class RequestForm extends EventTarget {
     return null;
   }
 
-  /** Marks what the service found wrong: [{pointer, detail}] of a problem. */
+  /** Marks the faults that the service found: [{pointer, detail}] of a problem. */
   markRefused(errors) {
     this.#refused = true;
     this.#mark(errors.map(({ pointer, detail }) => this.#markAt(pointer, `${pointer || "/"}: ${detail}`)));
   }
 
-  /** While busy the button says so but keeps the focus, which a disabled one would lose. */
+  /** A busy button is marked with ARIA but not disabled, because a disabled button would lose the focus. */
   busy(busy) {
     this.button.setAttribute("aria-disabled", String(busy));
     this.root.setAttribute("aria-busy", String(busy));
@@ -162,19 +162,19 @@ export class RequestForm extends EventTarget {
     this.ways.follow({ ...request, operation: this.#operation, value: object }, PLACEHOLDER);
   }
 
-  /** The editor is being used: from now on its text is held against the API's own description. */
+  /** Called when the editor is first used: fetches the API's description, to check the text against it. */
   async #describe() {
     try {
       [this.#schema] = await Promise.all([import("../lib/schema.js"), furnish("editor")]);
       this.#shapes = Object.fromEntries(
         await Promise.all(
-          Object.entries(operations).map(async ([name, asked]) => [name, await this.#schema.shapeOf(asked)]),
+          Object.entries(operations).map(async ([name, operation]) => [name, await this.#schema.shapeOf(operation)]),
         ),
       );
     } catch {
-      return; // The service says what is wrong when it is asked.
+      return; // Without the description, the service finds the faults.
     }
-    // What the service has said meanwhile stays.
+    // Marks that the service has given meanwhile stay.
     if (!this.#refused) this.#edited();
   }
 
@@ -196,7 +196,7 @@ export class RequestForm extends EventTarget {
   #markAt(pointer, words) {
     const { places } = read(this.editor.value);
     const place = places.get(pointer) ?? places.get("") ?? { from: 0, to: 1 };
-    // What is missing is missing from the whole object: its first brace stands for it.
+    // A missing member has no place: the first brace of the object is marked.
     return pointer ? { ...place, words } : { from: place.from, to: place.from + 1, words };
   }
 

@@ -1,8 +1,8 @@
-// Shortcuts of a single key; not while somebody writes, and not for those who have shut them off.
+// Single-key shortcuts. They do nothing while the visitor writes, or when the visitor has turned them off.
 
 const KEY = "shortcuts";
 
-/** In the order in which they are listed: what does `id`, which keys, how they are shown. */
+/** In the order of the list: the action's id, its keys, and how the keys are shown. */
 export const SHORTCUTS = [
   { id: "operation", keys: ["1", "2", "3", "4"], shown: "1 – 4" },
   { id: "editor", keys: ["e"], shown: "E" },
@@ -24,7 +24,7 @@ export const singleKeys = {
       if (on) localStorage.removeItem(KEY);
       else localStorage.setItem(KEY, "off");
     } catch {
-      // They stay as they are.
+      // Without storage, the setting does not change.
     }
   },
 };

@@ -1,11 +1,11 @@
-// The headers and the signature base of the request: as they will be while it is written, as they were once it
-// was sent.
+// Shows the headers and the signature base of the request: a preview while it is written, the real ones after it was
+// sent.
 
 import { toBeSigned } from "../lib/signing.js";
 import { t } from "../lib/text.js";
 
-// Known only in the moment of signing.
-const THEN = "…";
+// For values that are known only when the request is signed.
+const LATER = "…";
 
 export class Signed {
   #turn = 0;
@@ -25,11 +25,11 @@ export class Signed {
       this.#show("unable_insecure", "", {});
       return;
     }
-    const by = { did, created: THEN, expires: THEN, nonce: THEN };
+    const by = { did, created: LATER, expires: LATER, nonce: LATER };
     const { headers, parameters, base } = await toBeSigned({ method, url: this.baseUrl + path, body }, by);
-    // A slower digest of an older text must not stand over a newer one.
+    // The digest of an older text may be ready later; it must not replace the newer one.
     if (turn !== this.#turn) return;
-    this.#show("signed_will", base, { ...headers, "signature-input": `sig=${parameters}`, signature: `sig=:${THEN}:` });
+    this.#show("signed_will", base, { ...headers, "signature-input": `sig=${parameters}`, signature: `sig=:${LATER}:` });
   }
 
   /** Shows what was signed and sent. */

@@ -1,5 +1,5 @@
-// Who signs: the agents of this trial, each with a key of its own. One is enough to be granted; it takes two to be
-// refused.
+// Chooses the agent that signs, of the agents of the trial, each with its own key. One agent is enough for a grant; a
+// refusal takes two.
 
 import { h, icon, swap } from "../lib/dom.js";
 import { data, t } from "../lib/text.js";
@@ -11,7 +11,7 @@ const letter = (index) => String.fromCharCode(65 + index);
 export class Signers {
   #chosen = 0;
 
-  /** @param {(did: string) => void} onChoose told the DID that signs from now on */
+  /** @param {(did: string) => void} onChoose called with the DID that signs from now on */
   constructor(root, trial, onChoose) {
     this.root = root;
     this.trial = trial;
@@ -23,7 +23,7 @@ export class Signers {
     return this.trial.identities[this.#chosen];
   }
 
-  /** Lets the agent of this letter sign; false if this trial has none. Without a key there will be an A. */
+  /** Chooses the agent with this letter; false if the trial has none. Agent A can be chosen before there is a key. */
   choose(name) {
     const index = name.charCodeAt(0) - letter(0).charCodeAt(0);
     if (index >= Math.max(1, this.trial.identities.length)) return false;
@@ -32,13 +32,13 @@ export class Signers {
     return true;
   }
 
-  /** Lets the agent of this DID sign; false if it is none of this trial. */
+  /** Chooses the agent with this DID; false if it is not in the trial. */
   chooseDid(did) {
     const index = this.trial.identities.findIndex((identity) => identity.did === did);
     return index >= 0 && this.choose(letter(index));
   }
 
-  /** "Agente A" for an agent of this trial, else an empty text; `form` may name another text than a label's. */
+  /** "Agente A" for an agent of the trial, or else an empty text; `form` is the key of the text. */
   nameOf(did, form = "agent_name") {
     const index = this.trial.identities.findIndex((identity) => identity.did === did);
     return index < 0 ? "" : t(form, { letter: letter(index) });
@@ -86,7 +86,7 @@ export class Signers {
     this.onChoose(this.chosen.did);
   }
 
-  /** Sees to it that the trial has `count` agents; the first of them sign as before. */
+  /** Adds agents until the trial has `count`. */
   async atLeast(count) {
     await this.trial.ensure();
     while (this.trial.identities.length < count) await this.trial.addAgent();

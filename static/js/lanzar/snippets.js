@@ -1,15 +1,15 @@
-// The request in the editor, said in other ways; each works as pasted, with the API key of a workspace in
-// INTRAMEDIAL_KEY.
+// The request in the editor as Python, JavaScript, a command and MCP. Each works when pasted, with the API key of a
+// workspace in INTRAMEDIAL_KEY.
 
 import { raw } from "../lib/text.js";
 import { quoted } from "./operations.js";
 
-/** @typedef {{baseUrl: string, operation: string, method: string, path: string, body?: string, value?: any}} Asked */
+/** @typedef {{baseUrl: string, operation: string, method: string, path: string, body?: string, value?: any}} Written */
 
-/** @type {Record<string, (asked: Asked) => string>} */
+/** @type {Record<string, (written: Written) => string>} */
 export const SNIPPETS = { python, javascript, cli };
 
-/** @param {Asked} asked */
+/** @param {Written} written */
 function python({ baseUrl, method, path, body, value }) {
   const data = body === undefined ? "" : `    data=json.dumps(${literal(value ?? body)}).encode(),\n`;
   return `import json
@@ -33,7 +33,7 @@ print(answer.status, json.load(answer))
 `;
 }
 
-/** @param {Asked} asked */
+/** @param {Written} written */
 function javascript({ baseUrl, method, path, body, value }) {
   const sent = body === undefined ? "" : `  body: JSON.stringify(${indented(value ?? body)}),\n`;
   return `const answer = await fetch(${JSON.stringify(baseUrl + path)}, {
@@ -47,7 +47,7 @@ console.log(answer.status, await answer.json());
 `;
 }
 
-/** @param {Asked} asked */
+/** @param {Written} written */
 function cli({ baseUrl, operation, value }) {
   const { resource, actorDid, leaseId } = value ?? {};
   const words = ["python3", "intramedial.py", "--url", baseUrl, operation];
@@ -57,8 +57,10 @@ function cli({ baseUrl, operation, value }) {
   return `curl -sSO ${quoted(`${baseUrl}/static/cli/intramedial.py`)}\n${words.map((word) => quoted(String(word))).join(" ")}`;
 }
 
-/** How each client is configured, {name, place, configuration}, and what its tool is then called with: by its
- *  name at `/mcp/compat`, which is where the configurations lead. */
+/**
+ * MCP: the configuration of each client, {name, place, configuration}; the tool's name at `/mcp/compat`, which is the
+ * address in the configurations; and the tool's input.
+ */
 export function mcp({ operation, value }) {
   const tool = {
     lease: "coordination_lease_acquire",
@@ -67,9 +69,9 @@ export function mcp({ operation, value }) {
     withdraw: "coordination_lease_withdraw",
   }[operation];
   const { leaseId: _, ...given } = value ?? {};
-  // The picture is everybody's: this tool takes no agent.
-  const { actorDid: __, ...seen } = given;
-  const taken = operation === "wait" ? seen : given;
+  // The tool for the picture takes no agent: the picture is of the whole workspace.
+  const { actorDid: __, ...withoutAgent } = given;
+  const taken = operation === "wait" ? withoutAgent : given;
   return { clients: raw("mcp_clients"), tool, input: JSON.stringify(taken, null, 2) };
 }
 

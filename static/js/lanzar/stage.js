@@ -1,18 +1,17 @@
-// What a launch is seen in: the answer, its receipt, the live board. Fetched with the visitor's first move, so that
-// it is there before it is needed and a page that is only read stays light.
+// The parts that show a launch: answer, receipt, live board. They are fetched at the visitor's first move, so that they
+// are there in time and a page that is only read stays small.
 
-import { shorten } from "../lib/did.js";
 import { part } from "../lib/dom.js";
 import { Live } from "../lib/live.js";
 import { verify } from "../lib/receipt.js";
-import { duration, t } from "../lib/text.js";
+import { duration, shorten, t } from "../lib/text.js";
 import { Board } from "../parts/board.js";
 import { AnswerView } from "./answer.js";
 
 export class Stage {
   /**
-   * @param {{form, trial, signers, baseUrl: string, history, mends: Record<string, () => void>}} page `mends`: what
-   *   one click can put right
+   * @param {{form, trial, signers, baseUrl: string, history, mends: Record<string, () => void>}} page `mends`:
+   *   actions of buttons that mend a problem
    */
   constructor(root, page) {
     this.form = page.form;
@@ -21,14 +20,14 @@ export class Stage {
     this.baseUrl = page.baseUrl;
     this.history = page.history;
     this.live = new Live("");
-    this.#aim();
-    this.trial.addEventListener("change", () => this.trial.adopted !== this.watched && this.#aim());
+    this.#chooseSocket();
+    this.trial.addEventListener("change", () => this.trial.adopted !== this.watched && this.#chooseSocket());
     this.answers = new AnswerView(part(root, "answer"), part(root, "receipt"), page.mends);
     this.board = new Board(part(root, "board"), this.live, (did) => this.signers.nameOf(did));
   }
 
-  /** Follows the trial, or the workspace that somebody made of it: in the session of whoever is in. */
-  #aim() {
+  /** Chooses the live socket: of the trial, with a ticket; or, when adopted, of its workspace, with the session. */
+  #chooseSocket() {
     const on = this.live.state !== "off";
     this.live.stop();
     this.watched = this.trial.adopted;
@@ -37,26 +36,26 @@ export class Stage {
     if (on) this.live.start();
   }
 
-  /** Shows what came of a launch that `by` signed, and keeps it; gives what to announce. */
+  /** Shows the answer to a launch that `by` signed, and adds it to the history; returns the text to announce. */
   async show(answer, by) {
-    const asked = { operation: this.form.operation, text: this.form.editor.value, by };
+    const launched = { operation: this.form.operation, text: this.form.editor.value, by };
     const { body, signed, status, times } = answer;
     const expected = { issuer: this.baseUrl, kid: body?.receipt?.kid, digest: signed.digest, answer: body };
     const start = performance.now();
     const verified = body?.receipt && (await verify(body.receipt.jws, expected));
     const verification = verified && { ...verified, time: performance.now() - start };
-    const said = body && !body.type ? this.#answered(answer, expected, verification) : this.#failed(answer);
+    const summary = body && !body.type ? this.#answered(answer, expected, verification) : this.#failed(answer);
     const { title } = this.answers;
     const took = verification ? { ...times, verify: verification.time } : times;
-    this.history.add({ ...asked, status, title, body, times: took });
-    return said;
+    this.history.add({ ...launched, status, title, body, times: took });
+    return summary;
   }
 
   #answered(answer, expected, verification) {
     const names = (did) => this.signers.nameOf(did, "agent_in_words") || shorten(did);
     const context = { operation: this.form.operation, expected, names };
-    const said = this.answers.show(answer, context, verification);
-    return verification ? `${said} ${t(verification.ok ? "receipt_said_ok" : "receipt_said_bad")}` : said;
+    const summary = this.answers.show(answer, context, verification);
+    return verification ? `${summary} ${t(verification.ok ? "receipt_said_ok" : "receipt_said_bad")}` : summary;
   }
 
   #failed(answer) {
@@ -64,7 +63,7 @@ export class Stage {
     return this.answers.problem(answer.body?.reason, answer);
   }
 
-  /** The service would not begin a trial, or add to one. */
+  /** Shows that the service refused to begin a trial or to add an agent. */
   refused({ answer, beginning }) {
     const reason = answer.body?.reason;
     if (!beginning || reason !== "rate_limited") return this.answers.problem(reason, answer);

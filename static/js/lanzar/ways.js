@@ -1,5 +1,5 @@
-// The same request in other ways: curl, a program, a command, an MCP client. What writes all but curl is fetched
-// when it is asked for.
+// Shows the same request in other forms: curl, a program, a command, an MCP client. The code for all but curl is
+// fetched when the visitor chooses one of them.
 
 import "../elements/tabs.js";
 import { h, part, swap } from "../lib/dom.js";
@@ -7,11 +7,11 @@ import { furnish } from "../lib/parts.js";
 import { t } from "../lib/text.js";
 import { toCurl } from "./operations.js";
 
-/** Stands in samples for an agent that the reader has not named yet. */
+/** The agent in samples as long as the reader has not named one. */
 const SAMPLE_AGENT = "did:web:agents.example:ana";
 
 export class Ways {
-  #asked = null;
+  #written = null;
   #snippets = null;
 
   constructor(root, baseUrl) {
@@ -22,15 +22,19 @@ export class Ways {
     this.tabs.addEventListener("choose", () => this.#show());
   }
 
-  /** @param {{operation: string, method: string, path: string, body?: string, value?: object}} asked what stands in the editor; `value` if it is JSON */
-  follow(asked, placeholder) {
+  /**
+   * Shows a request in the chosen form.
+   * @param {{operation: string, method: string, path: string, body?: string, value?: object}} written the editor's
+   *   request; `value` if it is JSON
+   */
+  follow(written, placeholder) {
     const name = (text) => text?.replaceAll(placeholder, SAMPLE_AGENT);
-    const named = name(JSON.stringify(asked.value));
-    this.#asked = {
-      ...asked,
+    const named = name(JSON.stringify(written.value));
+    this.#written = {
+      ...written,
       baseUrl: this.baseUrl,
-      path: asked.path.replaceAll(encodeURIComponent(placeholder), encodeURIComponent(SAMPLE_AGENT)),
-      body: asked.body && (named ?? asked.body),
+      path: written.path.replaceAll(encodeURIComponent(placeholder), encodeURIComponent(SAMPLE_AGENT)),
+      body: written.body && (named ?? written.body),
       value: named && JSON.parse(named),
     };
     this.#show();
@@ -41,14 +45,14 @@ export class Ways {
     this.code.closest(".code").hidden = way === "mcp";
     this.clients.hidden = way !== "mcp";
     if (way === "curl") {
-      this.#text(way, toCurl(this.baseUrl, this.#asked));
+      this.#text(way, toCurl(this.baseUrl, this.#written));
       return;
     }
     this.#snippets ??= Promise.all([import("./snippets.js"), furnish("snippets")]);
     const [{ SNIPPETS, mcp }] = await this.#snippets;
     if (this.tabs.chosen.dataset.way !== way) return;
-    if (way === "mcp") this.#mcp(mcp(this.#asked));
-    else this.#text(way, SNIPPETS[way](this.#asked));
+    if (way === "mcp") this.#mcp(mcp(this.#written));
+    else this.#text(way, SNIPPETS[way](this.#written));
   }
 
   #text(way, text) {
@@ -57,7 +61,7 @@ export class Ways {
   }
 
   #mcp({ clients, tool, input }) {
-    // What was opened to be read stays open while the request is edited.
+    // Sections that the reader opened stay open while the request is edited.
     const open = [...this.clients.querySelectorAll("details")].map((one) => one.open);
     swap(
       this.clients,

@@ -1,4 +1,4 @@
-// Encodings and digests. Everything takes and gives Uint8Array unless it says text.
+// Encodings and digests. Functions take and return Uint8Array unless the argument is `text`.
 
 const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
@@ -12,7 +12,7 @@ export function base64(bytes) {
 
 export const base64url = (bytes) => base64(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 
-/** Strict base64url without padding (RFC 7515); throws on anything that would not encode back to itself. */
+/** Strict base64url without padding (RFC 7515); throws RangeError on a text that is not the encoding of its bytes. */
 export function fromBase64url(text) {
   if (!/^[A-Za-z0-9_-]*$/.test(text)) throw new RangeError("not base64url");
   const binary = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
@@ -21,7 +21,7 @@ export function fromBase64url(text) {
   return bytes;
 }
 
-/** base58btc, as in `did:key`. Quadratic, so for keys only. */
+/** base58btc, as in `did:key`. Takes quadratic time, so it is for keys only. */
 export function base58(bytes) {
   let number = 0n;
   for (const byte of bytes) number = number * 256n + BigInt(byte);
@@ -32,6 +32,12 @@ export function base58(bytes) {
     text = `1${text}`;
   }
   return text;
+}
+
+/** The DID of an Ed25519 key: multicodec ed01 and the 32 bytes of the public key, in base58btc. */
+export function didKey(publicKey) {
+  if (publicKey.length !== 32) throw new RangeError("an Ed25519 public key has 32 bytes");
+  return `did:key:z${base58(Uint8Array.of(0xed, 0x01, ...publicKey))}`;
 }
 
 export const sha256 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));

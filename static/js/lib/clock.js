@@ -1,5 +1,5 @@
-// The server's time, as well as this page knows it. Deadlines come from the server and are compared with its
-// clock, never with the visitor's, which may be minutes off.
+// The server's time, as exactly as the page knows it. Instants come from the server and are compared with the server's
+// clock, because the visitor's clock may be minutes off.
 
 let offset = 0;
 let known = false;
@@ -7,14 +7,14 @@ let known = false;
 /** Milliseconds since the Unix epoch, by the server's clock. */
 export const serverNow = () => Date.now() + offset;
 
-/** Takes up an instant the server just told: RFC 3339, or an HTTP date (whole seconds, so only as a first guess). */
+/** Learns the time from an instant of the server: RFC 3339, or an HTTP date (whole seconds, so not `precise`). */
 export function learn(instant, { precise = true } = {}) {
-  const told = Date.parse(instant ?? "");
-  if (Number.isNaN(told)) return;
+  const time = Date.parse(instant ?? "");
+  if (Number.isNaN(time)) return;
   if (precise) {
-    offset = told - Date.now();
+    offset = time - Date.now();
     known = true;
-  } else if (!known || Math.abs(told - serverNow()) > 2000) {
-    offset = Math.abs(told - Date.now()) > 2000 ? told + 500 - Date.now() : 0;
+  } else if (!known || Math.abs(time - serverNow()) > 2000) {
+    offset = Math.abs(time - Date.now()) > 2000 ? time + 500 - Date.now() : 0;
   }
 }

@@ -1,8 +1,8 @@
-// Building the page. Texts become text nodes, never HTML: names and DIDs are other people's words.
+// Elements of the page. Texts become text nodes, never HTML, because names and DIDs come from other people.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element: attributes by name, `on…` as listeners, false and null left out; children flattened. */
+/** An HTML element. Attributes `on…` are listeners; false, null and undefined are left out. Children are flattened. */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -16,17 +16,27 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-export function icon(name, className = "") {
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("class", `icon ${className}`.trim());
-  svg.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(SVG, "use");
-  use.setAttribute("href", `${document.body.dataset.icons}#${name}`);
-  svg.append(use);
-  return svg;
+/** An SVG element, with attributes and children. */
+export function s(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
 }
 
-/** Takes the icons into the page: those drawn from now on need no server that answers. */
+export const icon = (name, className = "") =>
+  s(
+    "svg",
+    { class: `icon ${className}`.trim(), "aria-hidden": "true" },
+    s("use", { href: `${document.body.dataset.icons}#${name}` }),
+  );
+
+/** Sets the text of `element`. The same text again costs nothing. */
+export function put(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
+
+/** Copies the icons into the page: icons drawn later do not need the server. */
 export async function keepIcons() {
   const answer = await fetch(document.body.dataset.icons);
   if (!answer.ok) return;
@@ -40,7 +50,7 @@ export async function keepIcons() {
 /** The element marked `data-part="name"` inside `root`. */
 export const part = (root, name) => root.querySelector(`[data-part="${name}"]`);
 
-/** Whether `text` is in the clipboard now: a page that is not served safely, or is not let, has none. */
+/** Copies `text`; returns whether it could. A page without HTTPS, or without permission, has no clipboard. */
 export async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -52,7 +62,7 @@ export async function copied(text) {
 
 const FOCUSABLE = "a[href], button, input, select, summary, textarea";
 
-/** Has these children instead of what `element` has; the focus, if it was in there, stays in its place there. */
+/** Replaces the children of `element`. A focus inside goes to the new element at the same place. */
 export function swap(element, ...children) {
   const before = element.contains(document.activeElement) && [...element.querySelectorAll(FOCUSABLE)];
   const place = before ? before.indexOf(document.activeElement) : -1;
@@ -60,13 +70,13 @@ export function swap(element, ...children) {
   if (before) element.querySelectorAll(FOCUSABLE)[place]?.focus({ preventScroll: true });
 }
 
-/** Something has really moved, and is seen to. */
+/** Shows with an animation that an element stands for something that moved. */
 export function moved(element) {
   element.classList.remove("has-moved");
   requestAnimationFrame(() => element.classList.add("has-moved"));
 }
 
-/** Brings `container` in line with `items`, in order. Elements of items that stay are kept, and so is the focus. */
+/** Makes the children of `container` match `items`, in order. Items that stay keep their element, and so the focus. */
 export function keyed(container, items, key, create, update) {
   const old = new Map([...container.children].map((element) => [element.dataset.key, element]));
   let place = container.firstElementChild;

@@ -1,4 +1,4 @@
-// A signed request and its answer, with the times they took.
+// A signed request and its answer, with the times that they took.
 
 import { learn, serverNow } from "./clock.js";
 import { sign } from "./signing.js";
@@ -6,34 +6,35 @@ import { sign } from "./signing.js";
 /** The server could not be reached at all. */
 export class Unreachable extends Error {}
 
-/** After this long without an answer there will be none. */
+/** How long to wait for an answer. */
 const ANSWER_MS = 20_000;
 
 /** Between two clocks that differ by more than this, a signature may look too old or too new. */
 const CLOCK_OFF_MS = 25_000;
 
 /**
- * @param {string} baseUrl public origin of the service, which is what gets signed
+ * @param {string} baseUrl public origin of the service; the signature covers it
  * @param {{method: string, path: string, body?: string}} request
  * @param {import("./signing.js").Identity} identity
  * @returns {Promise<{status, headers, body, signed, sent, clockOff, times: {sign: number, network: number, server?: number}}>}
- *   `body` parsed JSON or null; `clockOff`: how many ms this machine's clock is behind the server's, if it matters
+ *   `body` parsed JSON or null; `clockOff`: how many ms this machine's clock is behind the server's, 0 if too few to
+ *   matter. Throws Unreachable.
  */
 export async function send(baseUrl, request, identity) {
-  return insisting(() => whole(baseUrl, request, identity));
+  return twiceIfClockOff(() => whole(baseUrl, request, identity));
 }
 
-/** The same for an answer in JSON Lines: `lines` gives them as they arrive. A problem comes whole, in `body`. */
+/** The same for an answer in JSON Lines: `lines` yields them as they arrive. A problem is in `body`, as with `send`. */
 export async function stream(baseUrl, request, identity) {
-  return insisting(async () => {
+  return twiceIfClockOff(async () => {
     const opened = await open(baseUrl, request, identity);
     if (opened.status !== 200) return read(opened);
     return { ...opened, lines: lines(opened.response) };
   });
 }
 
-/** A clock that is far off makes a good signature look old. The server's Date header has told the time by then. */
-async function insisting(ask) {
+/** Asks again if the clock was far off, which makes a good signature look old. The first answer's Date corrects it. */
+async function twiceIfClockOff(ask) {
   const first = await ask();
   return first.body?.reason === "bad_signature" && first.clockWasOff ? ask() : first;
 }
@@ -76,7 +77,7 @@ async function open(baseUrl, request, identity, signal) {
 async function read(opened) {
   const text = await reaching(opened.response.text());
   const both = performance.now() - opened.sentAt;
-  // What the service says it took (Server-Timing); the rest is the way there and back.
+  // The service gives its own time (Server-Timing); the rest is the network's.
   const server = Number(/(?:^|,)\s*app;dur=([\d.]+)/.exec(opened.headers.get("server-timing") ?? "")?.[1]);
   const times = Number.isFinite(server) ? { network: Math.max(0, both - server), server } : { network: both };
   return { ...opened, body: parse(text), times: { ...opened.times, ...times } };

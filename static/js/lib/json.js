@@ -1,5 +1,5 @@
-// A JSON reader that says where: the value, the place of every member by JSON pointer, and the first fault with
-// its place. The browser's own parser keeps the places to itself and words its errors in one language.
+// A JSON reader that returns places: the value, the place of every member by JSON pointer, and the first fault with its
+// place. The browser's own parser gives no places, and its errors are in one language.
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
@@ -11,7 +11,7 @@ const WORDS = [
   ["null", null],
 ];
 
-/** A fault: `code` names its words, `from`–`to` its place in the text. */
+/** A fault: `code` names its text, `from`–`to` is its place in the JSON. */
 class Fault extends Error {
   constructor(code, from, to) {
     super(code);
@@ -42,7 +42,7 @@ export function position(text, offset) {
   return { line: before.length, column: before.at(-1).length + 1 };
 }
 
-/** JSON for reading: what fits on one line of `width` characters stays on one. */
+/** JSON for people: a value that fits into `width` characters is on one line. */
 export function pretty(value, width = 56, indent = "") {
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   const array = Array.isArray(value);

@@ -1,7 +1,7 @@
-// The visitor's keys, in this browser and nowhere else: made by WebCrypto, not extractable, kept in IndexedDB
-// (which stores a CryptoKey without ever showing its bytes to a script).
+// The visitor's keys. They never leave this browser: WebCrypto makes them, not extractable, and IndexedDB stores a
+// CryptoKey without showing its bytes to a script.
 
-import { didKey } from "./did.js";
+import { didKey } from "./bytes.js";
 
 const DATABASE = "intramedial";
 const STORE = "keys";
@@ -16,7 +16,7 @@ export class Unable extends Error {
 
 /**
  * @returns {Promise<{did: string, privateKey?: CryptoKey, sign?: (bytes: Uint8Array) => Promise<Uint8Array>}>}
- *   `sign` where a library signs instead of the browser: its key is in memory and nowhere else
+ *   `sign` where a library signs instead of the browser: its key is only in memory. Throws Unable.
  */
 export async function makeKey() {
   if (!globalThis.crypto?.subtle) throw new Unable("insecure");
@@ -48,11 +48,11 @@ const settled = (request) =>
   });
 
 /**
- * One record under the name `trial`. Where IndexedDB is shut (some private windows) it lives as long as the page.
- * Fires `change` when another page of this browser saved or forgot it.
+ * Stores one record under the name `trial`. Without IndexedDB (some private windows) it lasts as long as the page.
+ * Fires `change` when another page of this browser saved or removed the record.
  */
 export class KeyStore extends EventTarget {
-  /** Whether what was saved last will be there on the next visit. */
+  /** Whether the record that was saved last will be there on the next visit. */
   kept = true;
   #memory = null;
   #database = null;
@@ -84,12 +84,12 @@ export class KeyStore extends EventTarget {
   async save(record) {
     this.#memory = record;
     try {
-      // A function cannot be stored, and so neither can a key that a library signs with.
+      // A function cannot be stored, so a key of the library cannot be stored either.
       await settled((await this.#store("readwrite")).put(record, "trial"));
       this.kept = true;
       this.#others.postMessage("saved");
     } catch {
-      this.kept = false; // In memory; nothing else is lost than the key at the end of the visit.
+      this.kept = false; // The key is in memory and is lost when the page closes.
     }
   }
 

@@ -1,44 +1,44 @@
-// The live picture of a workspace: a snapshot, then events with rising numbers. A gap asks for a new snapshot;
-// a lost socket is opened again, later each time. Relayed facts only: nothing is decided here.
+// The live picture of a workspace: a snapshot, then events with rising numbers. After a gap it asks for a new snapshot;
+// a lost socket is opened again, after a longer pause each time. It only shows events: it decides nothing.
 
 import { learn, serverNow } from "./clock.js";
 import { Picture } from "./picture.js";
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 20_000;
-// The server speaks every five seconds even when nothing happens.
+// The server sends a message every five seconds even when nothing happens.
 const SILENCE_MS = 16_000;
 const OLD_MS = 6500;
-// A hidden tab keeps its socket for as long as somebody may come back at once.
+// A hidden tab keeps its socket for a while: the person may come back at once.
 const HIDDEN_MS = 60_000;
-// A lease that is over and of whose end nothing was heard: what was to tell of it may have died.
+// A lease that should have expired, without an event for it: the process that should have published it may have died.
 const OVERDUE_MS = 3000;
 const LOOK_MS = 2000;
 const LOST = 1006;
 const TOO_MANY = 4429;
 const SLOW_RETRIES = 5;
-// Codes after which asking again is of no use: 4000 and the status of the problem.
+// Close codes after which it does not try again: 4000 plus the status of the problem.
 const FINAL = { 4401: "ended", 4403: "removed", 4404: "missing" };
 
-/** The state that is to be shown: `old` when a socket is open, and nothing has come for longer than it should. */
-export const shownState = ({ state, heardAt }) =>
-  state === "live" && serverNow() - heardAt > OLD_MS ? "old" : state;
+/** The state to show: `old` when the socket is open and no message has come for too long. */
+export const shownState = ({ state, receivedAt }) =>
+  state === "live" && serverNow() - receivedAt > OLD_MS ? "old" : state;
 
-/** Whether it is over for good. */
+/** Whether the live picture has ended for good. */
 export const isOver = (state) => Object.values(FINAL).includes(state);
 
-/** Whether what is shown may be other than what is. */
+/** Whether what is shown may be out of date. */
 export const isStale = (shown) => !["live", "connecting", "off"].includes(shown);
 
 /**
  * Fires `picture` (detail: {picture, events, fresh}; `fresh`: a snapshot) and `state`. `state` is off, connecting,
- * live, delayed, reconnecting, paused (hidden for long), or for good: ended (no session any more), removed (no member
- * any more), missing (no such workspace).
+ * live, delayed, reconnecting, paused (hidden for long), or, for good: ended (the session is over), removed (the
+ * person is no longer a member), missing (no such workspace).
  */
 export class Live extends EventTarget {
   state = "off";
   picture = null;
-  heardAt = 0;
+  receivedAt = 0;
   #socket = null;
   #seq = null;
   #tries = 0;
@@ -51,16 +51,17 @@ export class Live extends EventTarget {
 
   /**
    * @param {string} path of the socket, on this host
-   * @param {(() => Promise<string>) | null} ticket fetches a ticket that is good once; null: the session will do
+   * @param {(() => Promise<string>) | null} ticket fetches a ticket, which opens one socket; null: the
+   *   session authenticates
    */
   constructor(path, ticket = null) {
     super();
     this.path = path;
     this.ticket = ticket;
-    // Nobody looks at a hidden tab: let go of the socket, and ask anew when it is seen again.
+    // A tab that stays hidden closes its socket and opens a new one when it is visible again.
     document.addEventListener("visibilitychange", () => {
       clearTimeout(this.#hidden);
-      // Whoever comes back to a board whose session had ended may have logged in elsewhere.
+      // If the session had ended, the person may have logged in in another tab.
       if (!document.hidden && this.state === "ended") this.start();
       if (!this.#wanted) return;
       if (document.hidden) this.#hidden = setTimeout(() => this.#drop("paused"), HIDDEN_MS);
@@ -68,9 +69,9 @@ export class Live extends EventTarget {
     });
   }
 
-  /** Until when what has happened is known. */
+  /** The instant until which events are known. */
   get knownUntil() {
-    return this.state === "live" ? serverNow() : this.heardAt;
+    return this.state === "live" ? serverNow() : this.receivedAt;
   }
 
   start() {
@@ -85,7 +86,7 @@ export class Live extends EventTarget {
     this.picture = null;
   }
 
-  /** Nobody is to watch any more, as another request has learnt: `state` says why. */
+  /** Ends the live picture because the answer to another request requires it: `state` is the reason. */
   over(state) {
     if (this.#wanted) this.#end(state);
   }
@@ -104,16 +105,16 @@ export class Live extends EventTarget {
     const socket = this.#socket;
     this.#socket = null;
     socket?.close();
-    this.#say(state);
+    this.#setState(state);
   }
 
-  /** Only the latest attempt comes to a socket: whoever looks away and back does not get two. */
+  /** Only the latest attempt opens a socket, so that hiding and showing the tab does not open two. */
   async #open() {
     clearTimeout(this.#retry);
     const attempt = (this.#attempt += 1);
-    this.#say(this.picture ? "reconnecting" : "connecting");
+    this.#setState(this.picture ? "reconnecting" : "connecting");
     const protocols = ["intramedial"];
-    // The ticket travels as a subprotocol: an address would end up in logs.
+    // The ticket is sent as a subprotocol, because an address would be in logs.
     if (this.ticket) {
       try {
         protocols.push(`ticket.${await this.ticket()}`);
@@ -130,13 +131,13 @@ export class Live extends EventTarget {
     const socket = new WebSocket(url, protocols);
     this.#socket = socket;
     this.#seq = null;
-    socket.onmessage = (event) => socket === this.#socket && this.#heard(JSON.parse(event.data));
+    socket.onmessage = (event) => socket === this.#socket && this.#received(JSON.parse(event.data));
     socket.onclose = ({ code }) => socket === this.#socket && this.#closed(code);
-    this.#expectWords(socket);
+    this.#expectMessage(socket);
   }
 
-  /** Takes a socket that stays silent for lost: a browser waits a minute for a network that is gone to say so. */
-  #expectWords(socket) {
+  /** Treats a silent socket as lost: after a network failure a browser takes a minute to report it. */
+  #expectMessage(socket) {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
       socket.close();
@@ -148,29 +149,29 @@ export class Live extends EventTarget {
     this.#socket = null;
     clearTimeout(this.#silence);
     if (!this.#wanted) return;
-    // A ticket that was used up is no reason to give up: the next one may be good.
+    // With a ticket, a refusal is not final: the next ticket may be accepted.
     const final = this.ticket ? code === 4403 && "off" : FINAL[code];
     if (final) this.#end(final);
     else this.#later(code === TOO_MANY ? SLOW_RETRIES : 0);
   }
 
   #later(tries = 0) {
-    this.#say(this.picture ? "reconnecting" : "connecting");
+    this.#setState(this.picture ? "reconnecting" : "connecting");
     this.#tries = Math.max(this.#tries, tries);
     const longest = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#tries);
     this.#tries += 1;
     this.#retry = setTimeout(() => this.#open(), longest * (0.5 + Math.random() / 2));
   }
 
-  #heard(message) {
+  #received(message) {
     learn(message.serverTime);
-    this.heardAt = serverNow();
-    this.#expectWords(this.#socket);
+    this.receivedAt = serverNow();
+    this.#expectMessage(this.#socket);
     if (message.type === "snapshot") {
       this.#seq = message.seq;
       this.#tries = 0;
       this.picture = new Picture(message);
-      this.#say(message.delayed ? "delayed" : "live");
+      this.#setState(message.delayed ? "delayed" : "live");
       this.#show([], true);
     } else if (message.type === "events" && this.#seq !== null) {
       if (message.seq <= this.#seq) return;
@@ -180,8 +181,8 @@ export class Live extends EventTarget {
         return;
       }
       this.#seq = message.seq;
-      if (this.state === "delayed") this.#say("live");
-      this.picture.hear(message);
+      if (this.state === "delayed") this.#setState("live");
+      this.picture.receive(message);
       this.#show(message.events, false);
     }
   }
@@ -195,7 +196,7 @@ export class Live extends EventTarget {
     if (this.picture.overdue(new Date(serverNow() - OVERDUE_MS).toISOString())) this.#resync();
   }
 
-  #say(state) {
+  #setState(state) {
     this.state = state;
     this.dispatchEvent(new Event("state"));
   }

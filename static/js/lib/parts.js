@@ -1,5 +1,5 @@
-// Parts of the page that are fetched when they are first used: a module, which the caller imports, its words and
-// its styles, which come from here.
+// Parts of the page that are fetched when they are first used. The caller imports the module; `furnish` fetches its
+// texts and styles.
 
 import { data, learnTexts } from "./text.js";
 
@@ -7,7 +7,7 @@ import { data, learnTexts } from "./text.js";
 const parts = data("parts");
 const fetched = new Map();
 
-/** Fetches what the part needs to be shown; settles when it is there. A failure can be tried again. */
+/** Fetches the texts and styles of a part; resolves when they are there. After a failure it can be called again. */
 export function furnish(name) {
   if (!fetched.has(name)) {
     const { texts, styles } = parts[name];

@@ -1,5 +1,5 @@
-// The board's picture and what each message does to it: what is held and waited for, by resource and by agent.
-// Shapes as in GET wait. An event told twice changes nothing the second time.
+// The picture of a workspace and what each message changes: leases and waits, by resource and by agent. Shapes are
+// those of GET wait. An event that comes twice changes nothing the second time.
 
 const AGENTS_KEPT = 20_000;
 
@@ -8,7 +8,7 @@ export class Picture {
   sections = new Map();
   agents = new Map();
   deadlocks = [];
-  /** What has changed since it was last looked at: names of resources, DIDs. `null`: everything. */
+  /** What changed since the last `take`: names of resources, DIDs. `null`: everything. */
   changed = null;
   changedAgents = null;
 
@@ -21,10 +21,10 @@ export class Picture {
     this.deadlocks = deadlocks;
   }
 
-  /** Takes up an `events` message. */
-  hear({ events, deadlocks }) {
+  /** Applies an `events` message. */
+  receive({ events, deadlocks }) {
     for (const event of events) this.apply(event);
-    // No event says that a deadlock has ended: the list comes whole when it has changed.
+    // There is no event for the end of a deadlock: the whole list comes when it has changed.
     if (deadlocks) this.deadlocks = deadlocks;
   }
 
@@ -35,7 +35,7 @@ export class Picture {
     this.#touch(resource, did);
   }
 
-  /** What has changed since the last time this was asked: {names, dids}, each null for everything. */
+  /** Returns what changed since the last call: {names, dids}, each null for everything. */
   take() {
     const { changed: names, changedAgents: dids } = this;
     this.changed = new Set();
@@ -61,7 +61,7 @@ export class Picture {
     return { resources: this.sections.size, holders, waiters, deadlocks: this.deadlocks.length };
   }
 
-  /** Whether a lease should have ended before `instant` (RFC 3339) and nobody said so. */
+  /** Whether a lease that should have expired before `instant` (RFC 3339) is still in the picture. */
   overdue(instant) {
     for (const { holders } of this.sections.values()) {
       for (const { expiresAt } of holders) if (expiresAt < instant) return true;
@@ -84,7 +84,7 @@ export class Picture {
     return agent;
   }
 
-  /** Lets go of the agent that was met first of those that hold and wait for nothing. */
+  /** Removes the oldest agent that holds nothing and waits for nothing. */
   #forget() {
     for (const { did, holds, waits } of this.agents.values()) {
       if (!holds.size && !waits.size) return this.agents.delete(did);
@@ -160,7 +160,7 @@ const HANDLERS = {
   offered,
 };
 
-/** What is held and waited for, by resource, in the order of the names: {resource, holders, queue}. */
+/** Leases and waits by resource, in the order of names: [{resource, holders, queue}]. */
 export function byResource({ holders, queue }) {
   const found = new Map();
   const of = (name) => {

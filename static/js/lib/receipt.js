@@ -1,5 +1,5 @@
-// Receipts are compact JWS (RFC 7515), EdDSA with Ed25519 (RFC 8037), and are checked here with the published
-// keys alone. A check is {id, ok, values}; `values` fill the words that say what was compared.
+// Receipts are compact JWS (RFC 7515), EdDSA with Ed25519 (RFC 8037), and are verified here with the published keys
+// only. A check is {id, ok, values}; `values` fill the text that explains it.
 
 import { base64url, fromBase64url, sha256, utf8 } from "./bytes.js";
 
@@ -7,7 +7,7 @@ const KEYS = "/.well-known/jwks.json";
 const TYPE = "intramedial-receipt+jwt";
 let published = null;
 
-/** The three parts of a JWS; header and claims are null where they do not decode. */
+/** The three parts of a JWS; header and claims are null if they cannot be decoded. */
 export function decode(jws) {
   const [header, payload, signature, ...more] = jws.split(".");
   const json = (text) => {
@@ -22,11 +22,11 @@ export function decode(jws) {
 }
 
 /**
- * Checks a receipt.
+ * Verifies a receipt.
  * @param {string} jws
- * @param {{issuer: string, kid?: string, digest?: string, answer?: any}} expected what was sent and answered, where known
+ * @param {{issuer: string, kid?: string, digest?: string, answer?: any}} expected what was sent and answered, as far as known
  * @returns {Promise<{ok: boolean, header, claims, reached: boolean, checks: {id: string, ok: boolean, values: object}[]}>}
- *   `reached`: the published keys could be had
+ *   `reached`: the published keys could be fetched
  */
 export async function verify(jws, expected) {
   const { header, claims } = decode(jws);
@@ -55,7 +55,7 @@ export async function verify(jws, expected) {
 
 async function publishedKey(kid) {
   const find = () => published?.find((key) => key.kid === kid && key.kty === "OKP" && key.crv === "Ed25519");
-  // A key is published before it signs, so one that is not known yet is worth one look.
+  // A key is published before it signs, so an unknown key is worth one more fetch.
   if (!find()) {
     try {
       const response = await fetch(KEYS, { cache: "no-cache", credentials: "omit" });
@@ -100,8 +100,8 @@ export function same(a, b) {
 }
 
 /**
- * The same receipt with one byte of its claims changed: the last digit of the instant it was issued at, so that the
- * forgery still reads like a receipt.
+ * The same receipt with one byte of its claims changed: the last digit of `iat`, so that the forgery still looks like a
+ * receipt.
  */
 export function changeOneByte(jws) {
   const [header, payload, signature] = jws.split(".");

@@ -1,9 +1,9 @@
-// What the API's own description (OpenAPI 3.1) says of a request, checked before it is sent. Only what that
-// description uses: type, required, pattern, length, range. The service has the last word.
+// Checks a request against the API's description (OpenAPI 3.1) before it is sent. It knows only what that description
+// uses: type, required, pattern, length, range. The service checks again.
 
 let described = null;
 
-/** The shape of what an operation is given, {properties, required}; null where it is not described. */
+/** The shape of an operation's members, {properties, required}; null if it is not described. */
 export async function shapeOf({ method, path, sends }) {
   described ??= fetch("/openapi.json").then((answer) => answer.json());
   described.catch(() => (described = null));
@@ -11,10 +11,10 @@ export async function shapeOf({ method, path, sends }) {
   const operation = document.paths[path]?.[method.toLowerCase()];
   if (!operation) return null;
   if (sends === "body") return resolve(document, operation.requestBody.content["application/json"].schema);
-  const asked = operation.parameters.filter((parameter) => parameter.in === "query");
+  const accepted = operation.parameters.filter((parameter) => parameter.in === "query");
   return {
-    properties: Object.fromEntries(asked.map(({ name, schema }) => [name, schema])),
-    required: asked.filter(({ required }) => required).map(({ name }) => name),
+    properties: Object.fromEntries(accepted.map(({ name, schema }) => [name, schema])),
+    required: accepted.filter(({ required }) => required).map(({ name }) => name),
   };
 }
 
@@ -27,8 +27,8 @@ function resolve(document, schema) {
 }
 
 /**
- * What is wrong with `value`: [{pointer, code, values, hint?}]; `code` names its words. A hint is no fault: the
- * request is answered as if it were not there.
+ * What is wrong with `value`: [{pointer, code, values, hint?}]; `code` names its text. A hint is not a fault: the
+ * service ignores that member.
  */
 export function faults(shape, value, { query = false } = {}) {
   const missing = (shape.required ?? [])

@@ -1,15 +1,15 @@
-// HTTP Message Signatures (RFC 9421) with Ed25519, the way the service asks for them.
+// HTTP Message Signatures (RFC 9421) with Ed25519, as the service requires them.
 
 import { base64, base64url, contentDigest, utf8 } from "./bytes.js";
 
 const LIFETIME_S = 45; // the service allows 60, and 30 either way between two clocks
 
 /**
- * An agent with its key: WebCrypto's, or a function of the library that stands in for it.
+ * An agent with its key: WebCrypto's, or a function of the library that signs instead.
  * @typedef {{did: string, privateKey?: CryptoKey, sign?: (bytes: Uint8Array) => Promise<Uint8Array>}} Identity
  */
 
-/** Proof that a new agent's key is held, for the trial it is to join. */
+/** Proof that the caller has the key of a new agent, which joins a trial. */
 export const agentProof = (identity, trial, audience, now) =>
   jws(identity, "intramedial-agent+jwt", {
     did: identity.did,
@@ -26,7 +26,7 @@ export async function jws(identity, typ, claims) {
 }
 
 /**
- * What is signed of a request (RFC 9421), before it is: the fields that go with it, the parameters, the base.
+ * What a signature of a request covers (RFC 9421): the headers to add, the parameters, the signature base.
  * @param {{method: string, url: string, body?: string}} request `url` absolute, with the public origin
  * @param {{did: string, created: number | string, expires: number | string, nonce: string}} by
  * @returns {Promise<{headers: Record<string, string>, parameters: string, base: string, digest: string | null}>}
@@ -71,7 +71,7 @@ export async function sign(request, identity, now) {
   return { headers, base, digest };
 }
 
-/** By WebCrypto's key, which never shows its bytes, or by that of the library that stands in for it. */
+/** The signature by WebCrypto's key, or by the library that signs instead. */
 async function signed(/** @type {Identity} */ { privateKey, sign }, bytes) {
   return sign ? sign(bytes) : new Uint8Array(await crypto.subtle.sign("Ed25519", privateKey, bytes));
 }

@@ -1,5 +1,5 @@
-// The page's words. They come from the server in the page's language, as JSON in an inert script element, so that
-// one catalogue serves templates and scripts.
+// The page's texts. They come from the server in the page's language, as JSON in an inert script element, so that
+// templates and scripts share one catalogue.
 
 const island = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "{}");
 const texts = island("texts");
@@ -14,10 +14,10 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
-/** Takes up the words of a part of the page that has just been fetched. */
+/** Adds the texts of a part of the page that was just fetched. */
 export const learnTexts = (more) => Object.assign(texts, more);
 
-/** A text as it came: a part's words may hold more than sentences. */
+/** A text as it came: a part may also have lists and objects among its texts. */
 export const raw = (key) => texts[key];
 
 export const has = (key) => key in texts;
@@ -44,7 +44,22 @@ export function duration(ms) {
   return `${number(Math.floor(ms / 86_400_000))} d`;
 }
 
-// Of 24 hours in every language, as the servers' logs have it: it stands in narrow columns.
+/** Whole seconds; from a minute on as `duration` writes them. */
+export const seconds = (ms) =>
+  ms < 60_000 ? `${number(Math.max(0, Math.floor(ms / 1000)))} s` : duration(ms);
+
+/** Shortened in the middle, head and tail kept; a short text stays whole. */
+export function shorten(text, head = 12, tail = 5) {
+  return text.length <= head + tail + 1 ? text : `${text.slice(0, head)}…${text.slice(-tail)}`;
+}
+
+/** A DID in at most `letters` letters, without its `did:key:` or `did:web:`. Its end is kept: DIDs differ there. */
+export function shortDid(did, letters = 25) {
+  const tail = Math.floor(letters * 0.4);
+  return shorten(did.replace(/^did:(key|web):/, ""), letters - tail - 1, tail);
+}
+
+// 24 hours in every language, as in logs, because columns are narrow.
 const clockFormat = new Intl.DateTimeFormat(language, {
   hourCycle: "h23",
   hour: "2-digit",

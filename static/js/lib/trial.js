@@ -1,5 +1,5 @@
-// The visitor's trial: one key, some calls, some days. States: none → creating → active → exhausted → expired,
-// unable where the browser cannot make a key, and adopted once somebody made its workspace theirs.
+// The visitor's trial: a key, some calls, some days. States: none → creating → active → exhausted → expired;
+// unable if the browser cannot make a key; adopted once a person has made its workspace their own.
 
 import { serverNow } from "./clock.js";
 import { send } from "./http.js";
@@ -8,9 +8,9 @@ import { agentProof } from "./signing.js";
 
 const PREFIX = "/api/v1/trial";
 
-/** The service refused; `answer` is what it said, `beginning`: to begin a trial. */
+/** The service refused a request; `answer` is its answer. */
 export class Refused extends Error {
-  /** Whether it was the trial that the service would not begin. */
+  /** Whether the request was the one that begins a trial. */
   beginning = false;
 
   constructor(answer) {
@@ -19,7 +19,7 @@ export class Refused extends Error {
   }
 }
 
-/** Fires `change` whenever its state or its figures do, and then `elsewhere` if another page changed them. */
+/** Fires `change` when its state or its figures change, and then `elsewhere` if another page changed them. */
 export class Trial extends EventTarget {
   #store = new KeyStore();
   #record = null;
@@ -29,7 +29,7 @@ export class Trial extends EventTarget {
   constructor(baseUrl) {
     super();
     this.baseUrl = baseUrl;
-    // What another page does with the key, as when the trial is adopted there, must not be undone by this one.
+    // This page must not undo what another page did with the key, such as adopting the trial.
     this.#store.addEventListener("change", async () => {
       if (this.#creating) return;
       await this.load();
@@ -51,18 +51,18 @@ export class Trial extends EventTarget {
     return this.#problem;
   }
 
-  /** The keys of this trial, the first one its own. */
+  /** The agents of this trial with their keys; the first one is the agent that began it. */
   get identities() {
     return this.#record?.identities ?? [];
   }
 
-  /** How long the key lasts: `stored`, or as long as the page: `memory`, `library` where a library signs. */
+  /** Where the key is: `stored`; or, as long as the page is open, in `memory`, or `library` if a library signs. */
   get keeping() {
     if (this.identities.some(({ sign }) => sign)) return "library";
     return this.#store.kept ? "stored" : "memory";
   }
 
-  /** The `ws_…` of the workspace that the trial has become; its calls are not counted any more. */
+  /** The `ws_…` of the workspace that the trial has become; its calls are no longer counted. */
   get adopted() {
     return this.#record?.adopted;
   }
@@ -85,7 +85,7 @@ export class Trial extends EventTarget {
     this.#changed();
   }
 
-  /** The trial's own identity; at the first call makes the key and registers it. */
+  /** The agent that began the trial. The first call makes and registers its key. Throws Unable, Refused, Unreachable. */
   async ensure() {
     if (!this.#record) {
       this.#creating ??= this.#create().finally(() => {
@@ -120,7 +120,7 @@ export class Trial extends EventTarget {
     }
   }
 
-  /** Another agent of the same trial, with a proof that its key is ours. */
+  /** Adds an agent to the trial, with a proof that this page has its key. */
   async addAgent() {
     const [own] = this.identities;
     const identity = await makeKey();
@@ -132,7 +132,7 @@ export class Trial extends EventTarget {
     return identity;
   }
 
-  /** A one-time ticket for the live socket. */
+  /** A ticket, which opens one live socket. */
   async ticket() {
     const answer = await this.#post("/ticket", {}, this.identities[0]);
     return answer.body.ticket;
@@ -148,7 +148,7 @@ export class Trial extends EventTarget {
     return answer;
   }
 
-  /** Takes up what an answer says of the calls left (RateLimit, an IETF draft) and of the trial's end. */
+  /** Learns from an answer how many calls are left (RateLimit, an IETF draft) and whether the trial has ended. */
   note(answer) {
     if (!this.#record) return;
     const left = /;\s*r=(\d+)/.exec(answer.headers.get("ratelimit") ?? "");

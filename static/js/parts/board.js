@@ -1,4 +1,4 @@
-// The board: who holds what and until when, who waits and at which place, which requests would close a cycle.
+// The live board of a page: leases and the time left, waiters and their places, deadlocks, the latest events.
 
 import "../elements/short-did.js";
 import { serverNow } from "../lib/clock.js";
@@ -19,10 +19,10 @@ export class Board {
   #recent = [];
   #seen = 0;
   #empty = h("div", { class: "empty" }, h("p", {}, t("board_empty")));
-  #said = "";
+  #announced = "";
 
   /**
-   * @param {(did: string) => string} nameOf the visitor's own word for an agent, or an empty text
+   * @param {(did: string) => string} nameOf the page's name for an agent, or an empty text
    */
   constructor(root, live, nameOf) {
     this.live = live;
@@ -34,7 +34,7 @@ export class Board {
     this.start = [...this.body.childNodes];
     live.addEventListener("state", () => this.#state());
     live.addEventListener("picture", ({ detail }) => this.show(detail.picture, detail.events));
-    // Offers and waits end by themselves, and old data must look old.
+    // Data become old without an event, and must then look old.
     setInterval(() => this.#state(), 1000);
   }
 
@@ -58,26 +58,26 @@ export class Board {
     );
     this.#logPart.hidden = !this.#recent.length;
     const shown = [sections.length ? this.sections.element : this.#empty, this.#deadlocks, this.#logPart];
-    // What stands there already stays: putting it there again would take the focus from whoever has it in it.
+    // Elements that are there already are not inserted again: that would take the focus away from them.
     if (shown.some((element, at) => this.body.childNodes[at] !== element)) this.body.replaceChildren(...shown);
   }
 
   #state() {
     const state = shownState(this.live);
-    const words = t(`live_${state}`, { age: duration(serverNow() - this.live.heardAt) });
+    const words = t(`live_${state}`, { age: duration(serverNow() - this.live.receivedAt) });
     this.chip.dataset.state = LAMPS[state] ?? "reconnecting";
     if (this.chip.textContent !== words) this.chip.textContent = words;
     this.body.toggleAttribute("data-stale", isStale(state));
-    // Not every second of its age is told to those who listen.
-    if (state === this.#said) return;
-    this.#said = state;
+    // A screen reader announces a new state, not each second of the age.
+    if (state === this.#announced) return;
+    this.#announced = state;
     this.announcer.textContent = words;
   }
 
   #showDeadlocks(pairs) {
-    const said = JSON.stringify(pairs);
-    if (said === this.#pairs) return;
-    this.#pairs = said;
+    const shown = JSON.stringify(pairs);
+    if (shown === this.#pairs) return;
+    this.#pairs = shown;
     if (!pairs.length) {
       this.#deadlocks.replaceChildren();
       return;

@@ -1,13 +1,13 @@
-// JSON to read: what nests can be folded, names and punctuation stand back, DIDs are shortened.
+// JSON for people: nested values can be folded, names and punctuation are paler, DIDs are shortened.
 
-import { shorten } from "../lib/did.js";
 import { h } from "../lib/dom.js";
+import { shorten } from "../lib/text.js";
 
 const WIDTH = 56;
 
 /**
  * @param {object} value
- * @param {string[]} folded names of top members that begin folded
+ * @param {string[]} folded names of members of `value` that are folded at first
  */
 export function jsonView(value, folded = []) {
   return h("div", { class: "json" }, node("", value, "", folded));

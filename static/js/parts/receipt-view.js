@@ -1,11 +1,11 @@
-// A receipt as a person reads it: the verdict, each check in words, its facts, and what one changed byte does.
+// Shows a receipt: the verdict, each check in words, its facts, and what happens when one byte is changed.
 
 import "../elements/short-did.js";
 import { h, icon } from "../lib/dom.js";
 import { instant, number, t } from "../lib/text.js";
 import { changeOneByte, decode, verify } from "../lib/receipt.js";
 
-/** The elements that show `receipt`; `first` is its verification, done already; `heading`: the tag of its title. */
+/** The elements that show `receipt`. `first` is its verification; `heading` is the tag of the title. */
 export function receiptView(receipt, expected, first, heading = "h3") {
   const verdict = h("div", { role: "status" });
   const checklist = h("ul", { class: "checklist", role: "list" });
@@ -93,7 +93,7 @@ function rows(claims, genuine) {
     ["fact_resource", ({ resource }) => resource, "code"],
     ["fact_token", ({ result }) => tokenOf(result), "staff"],
     ["fact_agent", ({ sub }) => sub, "did"],
-    ["fact_auth", ({ auth }) => auth && t(`auth_${auth}`)], // what ran out, nobody asked for
+    ["fact_auth", ({ auth }) => auth && t(`auth_${auth}`)], // the receipt of an expiry has no caller
     ["fact_issued", ({ iat }) => (Number.isFinite(iat) ? instant(iat * 1000) : String(iat))],
     ["fact_request", ({ request }) => request?.digest, "code"],
     ["fact_issuer", ({ iss }) => iss, "code"],
@@ -121,10 +121,10 @@ function formed(value, form) {
   return String(value);
 }
 
-/** Of a lease granted, given back, or run out: whatever the answer calls it. */
+/** The token of the lease in a result, under any name: `lease`, `released` and so on. */
 const tokenOf = (result) => Object.values(result ?? {}).find((part) => part?.fencingToken)?.fencingToken;
 
-/** The text, with what differs from the genuine one marked. */
+/** The text, with a mark on what differs from the genuine one. */
 function marked(text, genuine) {
   if (text === genuine) return [text];
   let from = 0;
@@ -135,7 +135,7 @@ function marked(text, genuine) {
   return [text.slice(0, from), h("mark", {}, text.slice(from, to)), text.slice(to)];
 }
 
-/** The same receipt on the page that verifies any; that page has no need of it. */
+/** A link to this receipt on the page that verifies receipts; null on that page. */
 function elsewhere(receipt) {
   const { verify: page } = document.body.dataset;
   if (location.pathname === page) return null;

@@ -1,4 +1,4 @@
-// Resources as sections of track: who is on each, with what token and until when, who stands at the signal.
+// Draws resources as sections of track: the holders with token and time left, and the queue at the signal.
 
 import "../elements/countdown.js";
 import "../elements/short-did.js";
@@ -7,7 +7,7 @@ import { data, duration, number, t } from "../lib/text.js";
 
 const limits = data("limits");
 
-/** An agent: the visitor's own word for it, if there is one, and its DID. */
+/** An agent: the page's name for it, if there is one, and its DID. */
 export function agent(nameOf, did) {
   const name = nameOf(did);
   return h(
@@ -21,12 +21,12 @@ export function agent(nameOf, did) {
 export class Sections {
   element = h("ol", { class: "sections", role: "list" });
 
-  /** @param {(did: string) => string} nameOf the visitor's own word for an agent, or an empty text */
+  /** @param {(did: string) => string} nameOf the page's name for an agent, or an empty text */
   constructor(nameOf) {
     this.nameOf = nameOf;
   }
 
-  /** @param {{resource: string, holders: object[], queue: object[]}[]} sections in the order to be shown */
+  /** @param {{resource: string, holders: object[], queue: object[]}[]} sections in the order to show */
   show(sections) {
     keyed(
       this.element,

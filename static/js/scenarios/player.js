@@ -1,4 +1,4 @@
-// Runs a story's steps: all of them, one at a time, paused, faster or slower.
+// Plays the steps of a story: all of them or one at a time, with pause and speed.
 
 const SPEEDS = [0.5, 1, 2, 4];
 
@@ -11,8 +11,8 @@ export class Player extends EventTarget {
   #wake = null;
 
   /**
-   * @param {() => Promise<number | null>} take does the next step; gives how long to look at it (ms, at speed 1),
-   *   null when nothing is left to do
+   * @param {() => Promise<number | null>} take takes the next step; returns how long to show it (ms, at speed 1),
+   *   null after the last step
    */
   constructor(take) {
     super();
@@ -25,31 +25,31 @@ export class Player extends EventTarget {
 
   async run() {
     if (this.busy || this.state === "done") return;
-    this.#say("running");
+    this.#setState("running");
     await this.#go();
   }
 
   async step() {
     if (this.busy || this.state === "done") return;
-    this.#say("stepping");
+    this.#setState("stepping");
     await this.#go();
   }
 
-  /** Takes effect after the step that is being done. */
+  /** Takes effect after the current step. */
   pause() {
     if (!this.busy) return;
-    this.#say("paused");
+    this.#setState("paused");
     this.#wake?.();
   }
 
-  /** Does what is said, one step at a time: whoever says more while one is being done has it heard after that. */
+  /** Takes steps, one at a time. A command during a step takes effect after that step. */
   async #go() {
     if (this.#going) return;
     this.#going = true;
     while (this.busy) {
       const pause = await this.#one();
       if (pause === null) break;
-      if (this.state === "stepping") this.#say("paused");
+      if (this.state === "stepping") this.#setState("paused");
       if (this.state === "running") await this.#look(pause / this.speed);
     }
     this.#going = false;
@@ -58,11 +58,11 @@ export class Player extends EventTarget {
   async #one() {
     try {
       const pause = await this.take();
-      if (pause === null) this.#say("done");
+      if (pause === null) this.#setState("done");
       return pause;
     } catch (error) {
       this.error = error;
-      this.#say("failed");
+      this.#setState("failed");
       return null;
     }
   }
@@ -78,7 +78,7 @@ export class Player extends EventTarget {
     }));
   }
 
-  #say(state) {
+  #setState(state) {
     this.state = state;
     this.dispatchEvent(new Event("change"));
   }

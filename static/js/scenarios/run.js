@@ -1,4 +1,4 @@
-// One run of a story: its agents, its resources, what it has kept and seen, and the next step to take.
+// One run of a story: its agents and resources, the values it keeps, and its next step.
 
 import { Refused } from "../lib/trial.js";
 import { send } from "../lib/http.js";
@@ -10,13 +10,12 @@ const WAIT_MS = 60_000;
 const FREE = (picture, name) =>
   ![...picture.holders, ...picture.queue].some(({ resource }) => resource === name);
 
-/** The live socket did not tell in time what the story waits for. */
+/** The live socket did not show in time what the story waits for. */
 export class Unseen extends Error {}
 
 export class Run {
   #at = 0;
   #kept = new Map();
-  #told = null;
   #receipts = [];
 
   /**
@@ -46,7 +45,7 @@ export class Run {
   /** Which of the story's resources a lease or a wait is about; -1 for another. */
   names = ({ resource }) => this.resources.indexOf(resource);
 
-  /** Takes the next step; gives how long to look at it, null after the last. */
+  /** Takes the next step; returns the ms to show it, null after the last. Throws Refused, Unseen, Unreachable. */
   async take() {
     if (this.#at === 0) await this.#begin();
     const step = this.story.steps[this.#at];
@@ -63,7 +62,7 @@ export class Run {
     this.live.removeEventListener("picture", this.watch);
   }
 
-  /** Trust as the authority has it; not a counted call. */
+  /** The agent's trust from the authority. This call is not counted. */
   async trust(agent) {
     const path = `/api/v1/acp/agents?did=${encodeURIComponent(this.did(agent))}`;
     const { body } = await send(this.baseUrl, { method: "GET", path }, this.agents[agent]);
@@ -85,7 +84,7 @@ export class Run {
     this.check("receipts", this.#receipts.length > 0 && this.#receipts.every(Boolean), {
       n: this.#receipts.length,
     });
-    // What the last call did has to be seen as well.
+    // Waits until the effect of the last call is in the picture too.
     await this.#until(() => true).catch(() => null);
     if (this.checks.of("one_holder") !== false) this.check("one_holder", true);
     this.stop();
@@ -101,7 +100,7 @@ export class Run {
     this.trial.note(answer);
     const { body } = answer;
     if (!body || body.type) throw new Refused(answer);
-    this.keep("told", body.stampede?.waitMs ?? this.kept("told"));
+    this.keep("waitMs", body.stampede?.waitMs ?? this.kept("waitMs"));
     const verification =
       body.receipt &&
       (await verify(body.receipt.jws, {
@@ -116,11 +115,11 @@ export class Run {
     await step.judge?.(this, body);
   }
 
-  /** A refused agent comes back after what it was told and a little by chance. */
+  /** A refused agent asks again after `waitMs` and a random time more. */
   async #jitter() {
-    const told = this.kept("told") ?? 25;
-    const later = told * (1 + Math.random() / 2);
-    this.lanes.comesBack(this.#at, told, later);
+    const waitMs = this.kept("waitMs") ?? 25;
+    const later = waitMs * (1 + Math.random() / 2);
+    this.lanes.comesBack(this.#at, waitMs, later);
     await new Promise((resolve) => setTimeout(resolve, later));
   }
 
@@ -131,7 +130,7 @@ export class Run {
     await step.judge(this, null, seen);
   }
 
-  /** The socket tells at most four times a second: what was decided has to be seen before it is talked about. */
+  /** Waits until the live picture shows the decision: the socket sends at most four messages a second. */
   async #shown(body) {
     const token = body.lease?.fencingToken;
     const seen = (picture) =>
@@ -144,7 +143,7 @@ export class Run {
   #until(test, ms = WAIT_MS) {
     const { live } = this;
     if (live.picture && test(live.picture)) {
-      return Promise.resolve({ picture: live.picture, events: this.#told ?? [] });
+      return Promise.resolve({ picture: live.picture, events: [] });
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => settle(reject, new Unseen()), ms);
@@ -166,7 +165,7 @@ export class Run {
   }
 }
 
-/** The name itself, or with a number behind it while somebody holds it or waits for it. */
+/** The name itself, or the name with the first number with which no agent holds it or waits for it. */
 function firstFree(picture, name) {
   let found = name;
   for (let number = 2; !FREE(picture, found); number += 1) found = `${name}-${number}`;

@@ -1,4 +1,4 @@
-// The scenarios: four stories on the real authority, in the visitor's own workspace.
+// The scenarios: four stories on the real authority, in the workspace of the visitor's trial.
 
 import { h, icon } from "../lib/dom.js";
 import { Unreachable } from "../lib/http.js";
@@ -18,7 +18,7 @@ const STAMPEDE = {
 };
 
 /**
- * Shows the story `id` in `root`; its run begins when the visitor says so.
+ * Shows the story `id` in `root`; its run begins when the visitor presses the button.
  * @param {{trial, live, signers, baseUrl}} page
  */
 export function show(root, id, page, exports) {
@@ -38,15 +38,15 @@ class Stage {
     this.status = h("p", { class: "story-status", role: "status" });
     this.stage = h("div", { class: `story-stage ${this.crowded ? "is-crowded" : ""}` });
     root.replaceChildren(h("p", { class: "prose story-words" }, t(`sc_${id}_words`)), this.#controls(), this.stage);
-    this.paid = () => this.#draw();
-    page.trial.addEventListener("change", this.paid);
+    this.counted = () => this.#draw();
+    page.trial.addEventListener("change", this.counted);
     this.#prepare();
   }
 
   leave() {
     this.player.pause();
     this.run.stop();
-    this.page.trial.removeEventListener("change", this.paid);
+    this.page.trial.removeEventListener("change", this.counted);
   }
 
   #controls() {
@@ -114,17 +114,17 @@ class Stage {
     const { state, busy } = this.player;
     const { trial } = this.page;
     const begun = trial.identities.length > 0;
-    // Stories are played by agents of a trial: a workspace registers its own, one by one.
+    // Only agents of a trial can play: a workspace registers its agents itself, one by one.
     const adopted = Boolean(trial.adopted);
     const short = adopted || (state === "ready" && begun && trial.callsLeft < this.calls);
     const word = { ready: "run", paused: "go_on", done: "again", failed: "again" }[state] ?? "pause";
     this.main.replaceChildren(t(`sc_${word}`));
     this.main.disabled = short;
-    // Not disabled in truth: it would lose the focus of whoever goes step by step.
+    // The button is marked but not disabled: a disabled button would lose the focus between two steps.
     this.next.setAttribute("aria-disabled", String(busy || short || ["done", "failed"].includes(state)));
     this.cost.textContent = t(adopted ? "sc_adopted" : short ? "sc_too_short" : "sc_cost", { n: this.calls, calls: number(this.calls), left: number(trial.callsLeft) });
     this.stage.dataset.state = state;
-    if (state === "done") this.#say(this.checks.allHold ? "sc_all_hold" : "sc_some_fail", this.checks.allHold);
+    if (state === "done") this.#report(this.checks.allHold ? "sc_all_hold" : "sc_some_fail", this.checks.allHold);
     if (state === "failed") this.#failed(this.player.error);
   }
 
@@ -142,7 +142,7 @@ class Stage {
     this.status.replaceChildren(icon("cross", "is-stop"), ` ${words}`);
   }
 
-  #say(key, ok) {
+  #report(key, ok) {
     this.status.replaceChildren(icon(ok ? "check" : "cross", ok ? "is-go" : "is-stop"), ` ${t(key)}`);
   }
 }

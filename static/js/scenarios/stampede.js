@@ -1,5 +1,5 @@
-// The stampede: the server plays fifty agents as one call and tells each answer on a line of its own; here the
-// lines are played back, at any pace, and what they say is counted.
+// The stampede: the server plays the agents in one call and returns one line for each answer. The lines are played back
+// here, at any speed, and their answers are counted.
 
 import { Refused } from "../lib/trial.js";
 import { serverNow } from "../lib/clock.js";
@@ -33,7 +33,7 @@ export class StampedeRun {
     this.track.names = () => [RESOURCE];
   }
 
-  /** Plays the next line; gives how long after the one before it came, null after the last. */
+  /** Plays the next line; returns its time after the line before (ms), null after the last. Throws Refused. */
   async take() {
     this.#lines ??= await this.#begin();
     const { value: line, done } = await this.#lines.next();
@@ -73,7 +73,7 @@ export class StampedeRun {
     } else if (answer.ok) {
       this.#grant(agent, answer.lease);
     } else {
-      this.#told(agent, answer);
+      this.#refusal(agent, answer);
     }
     this.#asked.add(agent);
     if (this.#asked.size === this.agents.length) this.check("fifty", true, { n: this.#asked.size });
@@ -90,7 +90,7 @@ export class StampedeRun {
     this.crowd.set(agent, "holds");
   }
 
-  #told(agent, { queued, stampede }) {
+  #refusal(agent, { queued, stampede }) {
     if (stampede.admitted > queueLimit) this.check("eight", false);
     const waits = this.#queue.some((wait) => wait.agent === agent);
     if (queued && !waits) this.#queue.push({ agent, actorDid: this.agents[agent - 1], resource: RESOURCE });

@@ -1,14 +1,14 @@
-// Three stories that two agents play on the real authority. A step is one call, or a wait for something that the
-// live socket tells; `judge` looks at what came of it and ticks off what must hold. Nothing is ticked unseen.
+// Three stories that two agents play on the real authority. A step is one call, or a wait for something on the live
+// socket. `judge` looks at the result and sets the checks: each check is set from something that was seen.
 
-/** What two agents play: {id, resources, checks, steps}. `lock` is also how any story begins. */
+/** By id: {resources, checks, steps}. */
 export const STORIES = {
   lock: {
     resources: ["lock:deploy/production"],
     checks: ["one_holder", "told", "trust", "rises", "receipts"],
     steps: [
       ask(0, 0, (run, { lease }) => run.keep("token", lease.fencingToken)),
-      ask(1, 0, (run, answer) => run.check("told", isTold(run, answer))),
+      ask(1, 0, (run, answer) => run.check("told", saysWhenToAskAgain(run, answer))),
       release(0, 0, (run, { trust }) => run.check("trust", trust.delta > 0, { score: trust.score })),
       ask(1, 0, risen, { again: true }),
       release(1, 0),
@@ -16,7 +16,7 @@ export const STORIES = {
   },
   crash: {
     resources: ["lock:deploy/production"],
-    checks: ["one_holder", "alarm", "once", "offered", "rises", "stale", "receipts"],
+    checks: ["one_holder", "expiry", "once", "offered", "rises", "stale", "receipts"],
     steps: [
       ask(0, 0, async (run, { lease }) => {
         run.keep("token", lease.fencingToken);
@@ -30,8 +30,8 @@ export const STORIES = {
         resource: 0,
         until: (run, picture) => !picture.holders.some((lease) => run.names(lease) === 0),
         async judge(run, _, { picture, events }) {
-          const told = events.find((event) => event.event === "expired" && event.actorDid === run.did(0));
-          run.check("alarm", !told || Date.parse(told.at) === Date.parse(run.kept("lease").expiresAt));
+          const expired = events.find((event) => event.event === "expired" && event.actorDid === run.did(0));
+          run.check("expiry", !expired || Date.parse(expired.at) === Date.parse(run.kept("lease").expiresAt));
           const { score, expiries } = await run.trust(0);
           run.check("once", expiries === run.kept("expiries") + 1, { score });
           const [first] = picture.queue.filter((wait) => run.names(wait) === 0);
@@ -70,7 +70,7 @@ function release(agent, resource, judge, more = {}) {
   return { agent, resource, operation: "release", judge, ...more };
 }
 
-const isTold = (run, { reason, holder, position, stampede }) =>
+const saysWhenToAskAgain = (run, { reason, holder, position, stampede }) =>
   reason === "lease_held" && holder === run.did(0) && position === 1 && stampede.waitMs > 0;
 
 function risen(run, { lease }) {

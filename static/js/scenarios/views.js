@@ -1,4 +1,4 @@
-// What a run is seen in: the agents' lanes, the resources and their queues, the crowd, and what must hold.
+// The views of a run: the agents' lanes, the resources and their queues, the crowd, and the checks.
 
 import "../elements/short-did.js";
 import { h, icon } from "../lib/dom.js";
@@ -9,7 +9,7 @@ import { Sections } from "../parts/sections.js";
 const { queueLimit } = data("limits");
 const letter = (index) => String.fromCharCode(65 + index);
 
-/** What must hold: pending until it is seen, then ticked or crossed out. */
+/** The checks of a story: each is pending, then ticked or crossed out. */
 export class Checks {
   element = h("ul", { class: "checklist", role: "list" });
   #states = new Map();
@@ -21,7 +21,7 @@ export class Checks {
     for (const id of ids) this.#draw(id);
   }
 
-  /** `ok` undefined: it holds so far, and nobody can say yet whether it will. */
+  /** `ok` undefined: the check holds so far and is not decided yet. */
   set(id, ok, values = {}) {
     this.#states.set(id, { ok, values });
     this.#draw(id);
@@ -58,7 +58,7 @@ export class Checks {
 
 const shown = (value) => (typeof value === "number" ? number(value, Number.isInteger(value) ? 0 : 1) : value);
 
-/** The steps of a story, each in the lane of the agent that takes it. */
+/** The steps of a story, each in the lane of its agent. */
 export class Lanes {
   element = h("div", { class: "lanes" });
 
@@ -86,19 +86,19 @@ export class Lanes {
     this.steps[index].dataset.state = "doing";
   }
 
-  comesBack(index, told, later) {
-    this.#say(index, h("span", { class: "quiet" }, t("sc_comes_back", { told: duration(told), later: duration(later) })));
+  comesBack(index, waitMs, later) {
+    this.#write(index, h("span", { class: "quiet" }, t("sc_comes_back", { told: duration(waitMs), later: duration(later) })));
   }
 
   waits(index, until) {
-    this.#say(index, h("span", {}, t("sc_left"), " ", h("count-down", { until })));
+    this.#write(index, h("span", {}, t("sc_left"), " ", h("count-down", { until })));
   }
 
   done(index, body, verification) {
     const step = this.steps[index];
     step.dataset.state = "done";
     step.dataset.ok = String(body.ok ?? true);
-    this.#say(index, ...outcome(body));
+    this.#write(index, ...outcome(body));
     if (verification) {
       step.querySelector(".said").append(
         h(
@@ -129,7 +129,7 @@ export class Lanes {
     );
   }
 
-  #say(index, ...words) {
+  #write(index, ...words) {
     this.steps[index].querySelector(".said").replaceChildren(h("span", { class: "heard" }, words));
   }
 }
@@ -167,7 +167,7 @@ export class Track {
     this.#sections.show(resources.map((resource) => ({ resource, holders: [], queue: [] })));
   }
 
-  /** Shows what the picture says of the resources that `names()` gives, whether somebody has them or not. */
+  /** Shows the resources that `names()` returns, held or free, from a picture. */
   show(picture) {
     const known = new Map(byResource(picture).map((section) => [section.resource, section]));
     this.#sections.show(
@@ -176,9 +176,10 @@ export class Track {
   }
 }
 
+// `told`: refused, with the time after which to ask again.
 const CROWD_STATES = ["holds", "queued", "told", "done"];
 
-/** Fifty agents, each a square that says by shape, sign and word what it was told last. */
+/** Many agents, each a square that shows its last answer by shape, sign and text. */
 export class Crowd {
   element = h("div", { class: "crowd-part" });
   #states = [];

@@ -1,4 +1,4 @@
-"""The PostgreSQL engine's connection: opened when it is needed, and again after it was lost."""
+"""The connection of the PostgreSQL engine: opened when it is needed, and again after it was lost."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,14 +10,14 @@ import psycopg
 from coordination.storage.engines.base import Row, StorageFault, WriteRefused
 
 from . import sql
-from .session import NAME, Answer, Session, Statement
+from .session import NAME, Session, Statement, StatementResult
 
 logger = logging.getLogger(__name__)
 
 
 @contextmanager
 def faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
-    """Raise what PostgreSQL refuses as `WriteRefused`, and every other failure of it as `fault`."""
+    """Raise WriteRefused when PostgreSQL refuses the rows, and `fault` for all its other errors."""
     try:
         yield
     except (psycopg.IntegrityError, psycopg.DataError) as error:
@@ -27,15 +27,15 @@ def faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
 
 
 class PostgresConnection:
-    """One session at a time. A statement of a transaction never runs in another session than the others."""
+    """One session at a time. All statements of a transaction run in the same session."""
 
     def __init__(self, conninfo: Mapping[str, Any]) -> None:
         """`conninfo`: keyword parameters of `psycopg.connect`: host, port, dbname, user, password … The
         settings of a session are the engine's own; see `session.py`."""
         self._conninfo = dict(conninfo)
         self._open: Session | None = None
-        self._within = False  # a transaction, which is lost with its connection
-        self._unsaid: list[Statement] = []  # its writes, which go with the commit
+        self._within = False  # a transaction, which ends when its connection is lost
+        self._writes: list[Statement] = []  # of the transaction; they are sent with the commit
         self.statements = 0
 
     def _session(self) -> Session:
@@ -45,12 +45,12 @@ class PostgresConnection:
             self._open = Session(self._conninfo)
         return self._open
 
-    def _ask(self, *statements: Statement) -> list[Answer]:
+    def _ask(self, *statements: Statement) -> list[StatementResult]:
         self.statements += len(statements)
         return self._session().ask(*statements)
 
-    def _begin(self, *statements: Statement) -> list[Answer]:
-        """Begin a transaction, by the first statement; the answers to the others."""
+    def _begin(self, *statements: Statement) -> list[StatementResult]:
+        """Begin a transaction with the first statement; returns the answers to the others."""
         session = self._session()
         self._within = True
         self.statements += len(statements)
@@ -58,8 +58,8 @@ class PostgresConnection:
 
     def _end_still_holders(self, locks: Sequence[int], still_ms: int) -> int:
         """End the sessions that hold one of these locks and whose client has sent nothing for `still_ms`;
-        how many. A process that is frozen in the middle of a transaction would keep its workspaces from all
-        others, and PostgreSQL's own timers do not run in the middle of an exchange."""
+        returns how many. A process that is frozen in a transaction would keep its workspaces from all other
+        processes, and PostgreSQL's own time limits do not apply in the middle of an exchange."""
         ended = self._ask((sql.END_STILL_HOLDERS, [list(locks), NAME, still_ms]))[0].rows
         if ended:
             logger.warning(
@@ -78,7 +78,7 @@ class PostgresConnection:
     def rollback(self) -> None:
         """See `Engine`."""
         self._within = False
-        self._unsaid = []
+        self._writes = []
         try:
             if self._open is not None and not self._open.closed and not self._open.idle:
                 self._ask(("ROLLBACK", ()))

@@ -1,8 +1,8 @@
-"""The engine for several processes: PostgreSQL, one advisory lock a workspace, rows as one document.
+"""The engine for several processes: PostgreSQL, an advisory lock for each workspace, rows as one document.
 
-READ COMMITTED is pinned: each statement after the lock sees all that was committed before the lock was had.
+READ COMMITTED is pinned: each statement after the lock sees all that was committed before the lock was taken.
 Under REPEATABLE READ the snapshot would be older than the wait for the lock, and two requests that each close
-half a cycle would both pass.
+half a cycle would both be granted.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ import psycopg
 from coordination.storage.engines.base import (
     GRANTED,
     GUARDED,
+    UNKNOWN,
     WRITES,
     Begun,
     InDoubt,
@@ -27,14 +28,14 @@ from coordination.storage.engines.base import (
     WriteRefused,
 )
 from coordination.storage.engines.mark import Grant, Marker
+from coordination.wire.ids import new_stamp
 
 from . import sql
 from .connection import faults
 from .session import MISPREPARED, Session, Statement
 from .standing import PostgresStanding
-from .upkeep import PostgresUpkeep
 
-STILL_MS = 1_500  # a lock's holder that has sent nothing for so long has its session ended
+STILL_MS = 1_500  # the session of a lock's holder is ended when it has sent nothing for so long
 OUTBOX_IDLE_MS = 10_000
 
 
@@ -44,7 +45,7 @@ def lock_number(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-class PostgresEngine(PostgresStanding, PostgresUpkeep):
+class PostgresEngine(PostgresStanding):
     """See `Engine`. Connects when first needed and again after a lost connection."""
 
     shared = True
@@ -55,8 +56,8 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
         self.marker = marker
         self._granted: Sequence[Grant] = ()
         self.met: Callable[[], None] | None = None  # called before the first transaction of each session
-        self._known: Session | None = None  # whose database was met
-        self._version: str | None = None  # of what the database knows of itself
+        self._known: Session | None = None  # the session for which `met` was called
+        self._version: str | None = None  # of the row of the database about itself
 
     def begin(self, workspaces: Sequence[str], horizon: int | None = None) -> Begun:
         locks = sorted(lock_number(workspace) for workspace in workspaces)
@@ -84,7 +85,9 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
             raise StorageFault(f"isolation is {isolation}, synchronous_commit is {durable}")
         floor, _, version = (standing or "").partition(" ")
         if self.met is not None and version != self._version:
-            if self._version is not None:  # the row was written anew: by a restore, or a process that saw one
+            if (
+                self._version is not None
+            ):  # the row was written again: by a restore, or by a process that recognised one
                 self.rollback()
                 return self.begin(workspaces, horizon)
             self._version = version
@@ -92,7 +95,7 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
         return Begun(clock, pulse, outages.rows, dict(stamps.rows), due_from, int(floor or 0))
 
     def _meet(self) -> None:
-        """A session may lead to another database than the one before it did."""
+        """Call `met` for a new session: it may be connected to another database than the one before."""
         with faults():
             session = self._session()
         if self.met is not None and session is not self._known:
@@ -122,7 +125,7 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
         return Members(*(found.get(name, []) for name in ("leases", "waits", "refusals")))
 
     def _named(self, statements: Mapping[str, Statement]) -> dict[str, list[Row]]:
-        """The rows of each, by its name."""
+        """The rows of each statement, by its name."""
         with faults():
             answers = self._ask(*statements.values()) if statements else []
         return {name: answer.rows for name, answer in zip(statements, answers, strict=True)}
@@ -135,12 +138,12 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
         return [(workspace, name) for workspace, name in self._all(sql.REACH, columns)]
 
     def write(self, changes: Mapping[str, list[Row]]) -> None:
-        """As `Engine.write`; nothing is sent before `commit`, which is what a write is refused by."""
+        """As `Engine.write`, but the writes are sent with `commit`, which raises when one is refused."""
         self._granted = changes.get(GRANTED, ())
         for name in WRITES:
             if rows := changes.get(name):
                 guard = [len(rows)] if name in GUARDED else []
-                self._unsaid.append((sql.WRITE[name], [sql.document(rows), *guard]))
+                self._writes.append((sql.WRITE[name], [sql.document(rows), *guard]))
 
     def outage(self, since: int, now: int, after_ms: int) -> Row | None:
         lock = lock_number("outage")
@@ -164,7 +167,7 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
             return since, now
 
     def commit(self, process: str | None, now: int) -> None:
-        statements, self._unsaid = self._unsaid, []
+        statements, self._writes = self._writes, []
         if process is not None:
             statements.append((sql.PULSE, [process, now]))
         with faults(InDoubt):
@@ -180,7 +183,7 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
             self.marker.note(granted, now if process is not None else None)
 
     def rollback(self) -> None:
-        self._known = None  # what failed may have failed because another database is there
+        self._known = None  # the failure may come from a change of database
         self._granted = ()
         super().rollback()
 
@@ -219,11 +222,11 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
 
     @contextmanager
     def outbox(self, limit: int, kids: Sequence[str]) -> Iterator[list[Row]]:
-        """As `Engine.outbox`; by a lock of the transaction, which the server ends if this process hangs.
+        """As `Engine.outbox`, by a lock of the transaction, which the server ends when this process hangs.
 
-        Behind a pooler the transaction ends before the block begins, for it would keep a server connection
-        from others while the ledger is slow. Then two processes may move the same receipts, which the ledger
-        takes once.
+        Behind a pooler the transaction ends before the block begins, because it would keep a server
+        connection from others while the ledger is slow. Then two processes may move the same receipts; the
+        ledger adds each only once.
         """
         query = (
             "SELECT receipt_id, workspace, kid, claims FROM lease_outbox WHERE kid = ANY(%s::text[])"
@@ -259,6 +262,51 @@ class PostgresEngine(PostgresStanding, PostgresUpkeep):
 
     def latest(self) -> int:
         return int(self._all(f"SELECT {sql.CLOCK}")[0][0])
+
+    # --- housekeeping: looks through the tables and forgets, in small steps ----------------------------
+
+    def resources_after(self, after: Key, limit: int) -> list[Row]:
+        query = (
+            "SELECT workspace, name, due_at, used_at FROM lease_resource WHERE (workspace, name) > (%s, %s)"
+            " ORDER BY workspace, name LIMIT %s"
+        )
+        return self._all(query, [*after, limit])
+
+    def purge(self, workspace: str, names: Sequence[str], unused_since: int) -> int:
+        keys = sql.document([(workspace, name) for name in names])
+        rows = self._all(sql.PURGE, [keys, unused_since, workspace, new_stamp()])
+        return int(rows[0][0])
+
+    def tenants_after(self, after: str, limit: int) -> list[str]:
+        query = "SELECT workspace FROM lease_tenant WHERE workspace > %s ORDER BY workspace LIMIT %s"
+        return self._names(query, after, limit)
+
+    def forget_tenant(self, workspace: str, limit: int) -> int:
+        if self._all(sql.BUSY, [workspace, workspace])[0][0]:
+            return 0
+        with faults():
+            self._ask((sql.STAMP, [new_stamp(), workspace]))
+            gone = sum(
+                answer.met
+                for answer in self._ask(*((part, [workspace, limit]) for part in sql.FORGET_TENANT))
+            )
+            tokens = self._ask((sql.FORGET_RESOURCES, [workspace, limit]))[0].rows
+            if not gone and not tokens:
+                tokens = self._ask((sql.FORGET_FLOOR, [workspace]))[0].rows
+            if tokens:
+                self._ask((sql.RAISE_FLOOR, [UNKNOWN, max(token for (token,) in tokens)]))
+            return gone + len(tokens)
+
+    def forget_history(self, before: int, limit: int) -> int:
+        with faults():
+            _, moves = self._ask(
+                ("DELETE FROM lease_outage WHERE until < %s", [before]),
+                (sql.FORGET_MOVES, [limit, before]),
+            )
+        return moves.met
+
+    def forget_pulses(self, older_ms: int) -> None:
+        self._all("DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - %s", [older_ms])
 
     def close(self) -> None:
         if self.marker is not None:

@@ -1,7 +1,7 @@
-"""The PostgreSQL engine's session: several statements in one exchange, and one wait for all the answers.
+"""The session of the PostgreSQL engine: several statements in one exchange, and one wait for all answers.
 
-It is libpq's pipeline mode by way of `psycopg.pq`. psycopg's own pipeline sends every statement by itself and
-waits for the socket each time, which cost more than all that the server did.
+It uses libpq's pipeline mode through `psycopg.pq`. psycopg's own pipeline sends every statement by itself and
+waits for the socket each time, which took longer than the work of the server.
 """
 
 import select
@@ -16,7 +16,7 @@ from psycopg.errors import error_from_result
 
 from intramedial.postgresql import sessions
 
-# A server that hangs must become an error in time: a caller is told within seconds that there is no lease.
+# A server that hangs must become an error in time, so that callers get an answer within seconds.
 NAME = "intramedial-authority"
 SESSION = {
     "client_encoding": "UTF8",
@@ -25,16 +25,15 @@ SESSION = {
     "tcp_user_timeout": "5000",
     "keepalives_idle": "5",
 }
-SILENT_S = 8.0  # longer than the server's own limits, for a server that cannot keep them
+SILENT_S = 8.0  # longer than the server's own limits; for a server that cannot keep to them
 LOCK_TIMEOUT_MS = 2_000
 PINNED: Mapping[str, str] = {
     **sessions.PINS,
     "statement_timeout": "5000",
     "lock_timeout": str(LOCK_TIMEOUT_MS),
     "idle_in_transaction_session_timeout": "3000",
-    # The planner knows too little of tables that change within seconds: when they were last analyzed, all
-    # that lives now was due later. So each statement is written for one index, planned once, and kept from
-    # reading whole tables.
+    # The planner's statistics are wrong for tables that change within seconds. So each statement is written
+    # for one index, planned once, and kept from reading whole tables.
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
     "jit": "off",
@@ -45,19 +44,19 @@ TRANSACTION_TIMEOUT_MS = 10_000
 # The server's end of the connection: a client that takes no data for so long has lost its session.
 DIRECT = {"tcp_user_timeout": "5000"}
 SET_PINNED = sessions.as_statement(PINNED)
-# The server does not know a prepared statement that was prepared, or knows one that was not: this session
-# shares server connections with others.
+# The server does not know a statement that this session has prepared, or knows one that it has not: the
+# session shares server connections with others, behind a pooler.
 MISPREPARED = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement)
 
 Statement = tuple[str, Sequence[Any]]
-"""SQL with `%s` where a parameter comes, and the parameters: None, bool, int, str, lists of int or str."""
+"""SQL with `%s` for each parameter, and the parameters: None, bool, int, str, lists of int or str."""
 
 
-class Answer(NamedTuple):
-    """What a statement gave: its rows, how many it met, and its command's tag (`COMMIT`, `ROLLBACK` …)."""
+class StatementResult(NamedTuple):
+    """The result of a statement: its rows, how many rows it met, and its tag (`COMMIT`, `ROLLBACK` …)."""
 
     rows: list[tuple[Any, ...]]
-    count: int
+    met: int
     tag: str
 
 
@@ -65,7 +64,7 @@ def _bytea(value: bytes) -> bytes:
     return bytes.fromhex(value[2:].decode())
 
 
-# By the number of a type in pg_type: bool, bytea, bigint, smallint, integer. All else is text.
+# By the number of a type in pg_type: bool, bytea, bigint, smallint, integer. All other types are text.
 _FROM_TEXT: Mapping[int, Callable[[bytes], Any]] = {
     16: b"t".__eq__,
     17: _bytea,
@@ -76,9 +75,10 @@ _FROM_TEXT: Mapping[int, Callable[[bytes], Any]] = {
 
 
 class Session:
-    """One connection. Raises psycopg.Error; one that is lost, or silent for `SILENT_S`, is closed.
+    """One connection. Raises psycopg.Error. It is closed when it is lost, or when the server is silent for
+    `SILENT_S`.
 
-    `pooled`: a pooler gives each transaction whatever server connection is free. Then no statement is
+    `pooled`: a pooler gives each transaction any server connection that is free. Then no statement is
     prepared, and each transaction begins by setting `PINNED` for itself.
     """
 
@@ -114,14 +114,15 @@ class Session:
         """End it. Idempotent."""
         self._connection.close()
 
-    def ask(self, *statements: Statement) -> list[Answer]:
-        """Run these in order, in one exchange. After one that fails none runs, and its error is raised."""
+    def ask(self, *statements: Statement) -> list[StatementResult]:
+        """Run these in order, in one exchange. When one fails, the others after it do not run, and its
+        error is raised."""
         try:
             if self.pooled and self.idle:
                 return self._ask_with_settings(statements)
-            return self._hear(self._send(statements))
+            return self._receive(self._send(statements))
         except psycopg.OperationalError as error:
-            if error.sqlstate is None:  # it is not the server that says so
+            if error.sqlstate is None:  # the error is not the server's answer
                 self.close()
             raise
         except MISPREPARED:
@@ -129,21 +130,22 @@ class Session:
             self.close()
             raise
 
-    def _ask_with_settings(self, statements: Sequence[Statement]) -> list[Answer]:
-        """The same, in a transaction that has the settings: the one that begins, or the exchange itself."""
+    def _ask_with_settings(self, statements: Sequence[Statement]) -> list[StatementResult]:
+        """As `ask`, with the settings: within the transaction that begins here, or else the exchange."""
         at = int(statements[0][0].startswith("BEGIN"))
-        answers = self._hear(self._send([*statements[:at], (SET_PINNED, ()), *statements[at:]]))
+        answers = self._receive(self._send([*statements[:at], (SET_PINNED, ()), *statements[at:]]))
         return [*answers[:at], *answers[at + 1 :]]
 
     # --- sending ---------------------------------------------------------------------------------
 
     def _send(self, statements: Sequence[Statement]) -> list[str]:
-        """What was asked, in order: the SQL of a statement that is to be prepared, "" for one that runs."""
+        """Send these; returns what results to expect, in order: the SQL of a statement that is to be
+        prepared, "" for one that runs."""
         asked = []
-        # All of it before anything is sent: what cannot be said spoils no exchange.
-        said = [(query, [_to_text(value) for value in params]) for query, params in statements]
+        # All parameters are turned into text before anything is sent, so that a bad one breaks no exchange.
+        texts = [(query, [_to_text(value) for value in params]) for query, params in statements]
         fresh: set[str] = set()
-        for query, values in said:
+        for query, values in texts:
             if self.pooled:
                 self._pg.send_query_params(_numbered(query), values)
             else:
@@ -165,10 +167,10 @@ class Session:
         if not self._poll.poll(SILENT_S * 1000):
             raise psycopg.OperationalError(f"the server said nothing for {SILENT_S:g} s")
 
-    # --- hearing ---------------------------------------------------------------------------------
+    # --- receiving -------------------------------------------------------------------------------
 
-    def _hear(self, asked: Sequence[str]) -> list[Answer]:
-        answers: list[Answer] = []
+    def _receive(self, asked: Sequence[str]) -> list[StatementResult]:
+        answers: list[StatementResult] = []
         fault: psycopg.Error | None = None
         for query, result in zip(asked, self._results(), strict=False):
             if result.status == pq.ExecStatus.FATAL_ERROR:
@@ -182,7 +184,7 @@ class Session:
         return answers
 
     def _results(self) -> list[Any]:
-        """One result for each thing asked, up to the end of the exchange."""
+        """The results, up to the end of the exchange."""
         taken: list[Any] = []
         while True:
             while self._pg.is_busy():
@@ -199,14 +201,14 @@ class Session:
 
 @lru_cache(maxsize=256)
 def _name(query: str) -> bytes:
-    """The name under which a statement is prepared. It names the statement and not its place in a session:
-    on a server connection that others use too, no name stands for another statement."""
+    """The name under which a statement is prepared. It depends on the statement alone, so that on a server
+    connection that others use too no name stands for another statement."""
     return b"im_" + blake2b(query.encode(), digest_size=12).hexdigest().encode()
 
 
 @lru_cache(maxsize=256)
 def _numbered(query: str) -> bytes:
-    """With `$1`, `$2` … for each `%s`."""
+    """The query with `$1`, `$2` … in place of each `%s`."""
     first, *rest = query.split("%s")
     return (first + "".join(f"${number}{part}" for number, part in enumerate(rest, 1))).encode()
 
@@ -219,7 +221,7 @@ def _to_text(value: Any) -> bytes | None:
     if isinstance(value, bool):
         return b"t" if value else b"f"
     data = str(value).encode()
-    if b"\0" in data:  # it would end there, unnoticed
+    if b"\0" in data:  # libpq would silently end the text there
         raise psycopg.DataError("a text with NUL cannot be stored")
     return data
 
@@ -229,14 +231,14 @@ def _element(value: int | str) -> bytes:
     return data if isinstance(value, int) else b'"%s"' % data.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
-def _answer(result: Any) -> Answer:
+def _answer(result: Any) -> StatementResult:
     tag = (result.command_status or b"").decode()
     read = [_FROM_TEXT.get(result.ftype(column), bytes.decode) for column in range(result.nfields)]
     rows = [
         tuple(_value(result.get_value(row, column), kind) for column, kind in enumerate(read))
         for row in range(result.ntuples)
     ]
-    return Answer(rows, result.command_tuples or 0, tag)
+    return StatementResult(rows, result.command_tuples or 0, tag)
 
 
 def _value(value: bytes | None, read: Callable[[bytes], Any]) -> Any:

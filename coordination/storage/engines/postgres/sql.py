@@ -1,4 +1,4 @@
-"""The PostgreSQL engine's statements; a list of rows comes as one JSON document."""
+"""The statements of the PostgreSQL engine. A list of rows is one parameter, a JSON document."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,15 @@ Columns = dict[str, str]  # name: type
 
 
 def document(rows: Sequence[Row]) -> str:
-    """Rows as the JSON array of arrays that `rows` reads; claims are UTF-8 already."""
+    """Rows as the JSON array of arrays that `rows` reads. Bytes are claims, which are UTF-8."""
     return orjson.dumps(rows, default=bytes.decode).decode()
 
 
 def rows(alias: str, columns: Columns) -> str:
     """The parameter, a JSON array of arrays, as the rows of a table `alias`, with their `place`.
 
-    One document a statement: an array a column, for `unnest`, takes the driver several times as long.
+    One document for each statement: an array for each column, for `unnest`, takes the driver several times as
+    long.
     """
     values = ", ".join(f"(v->>{at})::{kind} AS {name}" for at, (name, kind) in enumerate(columns.items()))
     return (
@@ -27,7 +28,7 @@ def rows(alias: str, columns: Columns) -> str:
 
 
 def insert(table: str, columns: Columns) -> str:
-    """In the order of the rows, which becomes the order of ids."""
+    """The rows are inserted in their order, which becomes the order of ids."""
     names = ", ".join(columns)
     return f"INSERT INTO {table} ({names}) SELECT {names} FROM {rows('c', columns)} ORDER BY place"
 
@@ -35,8 +36,8 @@ def insert(table: str, columns: Columns) -> str:
 def each(keys: str, table: str, alias: str, same: str, columns: str = "*") -> str:
     """The rows of `table` for each of these keys, looked up one by one.
 
-    OFFSET 0 keeps it so. In a join the planner would rather read a small table whole, or by an index that
-    half fits, and would go on doing so when the table has grown.
+    OFFSET 0 forces that. In a join the planner would read a small table whole, or use an index that fits only
+    in part, and would go on doing so after the table has grown.
     """
     return f"{keys} CROSS JOIN LATERAL (SELECT {columns} FROM {table} WHERE {same} OFFSET 0) AS {alias}"
 
@@ -54,7 +55,8 @@ def delete(table: str, key: Columns) -> str:
 
 
 def guarded(statement: str) -> str:
-    """Fails, by a division by zero, when it meets another number of rows than its last parameter."""
+    """The statement fails, by a division by zero, when it meets another number of rows than its last
+    parameter."""
     return f"WITH met AS ({statement} RETURNING 1) SELECT 1 / (count(*) = %s)::int FROM met"
 
 
@@ -71,10 +73,10 @@ _AGENT_KEY = {"workspace": "text", "did": "text"}
 CLOCK = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 IDLE_IN_TRANSACTION = "SELECT set_config('idle_in_transaction_session_timeout', %s, true)"
 LOCKS = "SELECT pg_advisory_xact_lock(k) FROM unnest(%s::bigint[]) AS k"
-# The server waits for the client of such a session, whether between two exchanges, in the middle of one, or
-# to be rid of an answer. `state_change` is the instant of the last thing that the server did for it. A lock
-# is shown as the two halves of its number. Only an authority's sessions are ended; a pooler may add to their
-# name. MATERIALIZED: no session is ended before all conditions have been looked at.
+# The server waits for the client of such a session: between two exchanges, in the middle of one, or to send
+# an answer. `state_change` is when the server last did something for it. A lock is shown as the two halves of
+# its number. Only sessions of an authority are ended; a pooler may add to their name. MATERIALIZED: all
+# conditions are checked before a session is ended.
 END_STILL_HOLDERS = """
 WITH still AS MATERIALIZED (
   SELECT DISTINCT a.pid FROM unnest(%s::bigint[]) AS k
@@ -87,7 +89,8 @@ WITH still AS MATERIALIZED (
 )
 SELECT pid FROM still WHERE pg_terminate_backend(pid)
 """
-# Not the first of all that will be due: in the index, all that was renewed or released would be before it.
+# Only what is due already. The first of all due times would be found behind the dead index entries of all
+# that was renewed or released.
 BEGUN = (
     f"WITH now AS MATERIALIZED (SELECT {CLOCK} AS at)"
     " SELECT at, (SELECT max(at) FROM lease_pulse), (SELECT min(due_at) FROM lease_resource"
@@ -99,7 +102,7 @@ OUTAGES = "SELECT since, until FROM lease_outage"
 STAMPS = "SELECT workspace, stamp FROM lease_tenant WHERE workspace = ANY(%s)"
 KEYS = rows("k", _RESOURCE_KEY)
 _HERE = "workspace = k.workspace AND resource = k.name"
-# MATERIALIZED: what is due is found by itself, in its own index. Few rows are, and the planner takes them for
+# MATERIALIZED: what is due is found by itself, in its own index. The rows are few, and the planner expects
 # many.
 RESOURCES = f"""
 WITH due AS MATERIALIZED (
@@ -128,7 +131,7 @@ REFUSALS = f"""
 SELECT f.workspace, f.resource, f.agent, f.mode, f.holder, f.at
   FROM {each(KEYS, "lease_refusal", "f", _HERE)} ORDER BY f.id
 """
-# Here an array a column: the planner takes those for few rows, as they are, and looks each up.
+# Here the parameters are an array for each column: the planner rightly expects few rows, and looks each up.
 _OWN = each("reach AS k", "lease_wait", "own", "workspace = k.workspace AND agent = k.agent")
 REACH = f"""
 WITH RECURSIVE reach (workspace, agent) AS (
@@ -233,6 +236,12 @@ FORGET_RESOURCES = (
     "DELETE FROM lease_resource"
     " WHERE ctid = ANY(ARRAY(SELECT ctid FROM lease_resource WHERE workspace = %s LIMIT %s))"
     " RETURNING last_token"
+)
+# The oldest rows are read in the order of their ids and deleted by their place in the table, so statistics do
+# not choose the plan. With `id = ANY (…)`, a plan made when the table was empty read all of another index.
+FORGET_MOVES = (
+    "DELETE FROM lease_trust_move WHERE ctid = ANY(ARRAY(SELECT ctid FROM"
+    " (SELECT ctid, at FROM lease_trust_move ORDER BY id LIMIT %s) AS oldest WHERE at < %s))"
 )
 FORGET_FLOOR = "DELETE FROM lease_tenant WHERE workspace = %s RETURNING token_floor"
 RAISE_FLOOR = (

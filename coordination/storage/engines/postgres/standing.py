@@ -1,9 +1,10 @@
-"""What a PostgreSQL database knows of itself, and by which a copy of it is recognised.
+"""The row of a PostgreSQL database about itself, by which a copy of the database is recognised.
 
-The row says in which database it was written: the cluster's system identifier and timeline, and the number
-of the database. A dump that is restored into another database, a database made from a template and a cluster
-that was put back to a point in time differ in one of them. A dump restored into the same database writes the
-row anew: its `xmin` is then another transaction than the one that it names.
+The row names the database in which it was written: the cluster's system identifier and timeline, and the
+number of the database. One of them differs after a dump was restored into another database, after a database
+was made from a template, and after a cluster was put back to a point in time. A dump that is restored into
+the same database writes the row again: then its `xmin` is another transaction than the one that the row
+names.
 """
 
 from collections.abc import Callable
@@ -36,9 +37,10 @@ _PUT = (
     " restored_at = excluded.restored_at, why = excluded.why, made_in = excluded.made_in,"
     " written_by = excluded.written_by"
 )
-# Every grant's transaction reads the row: it is over before this lock is had, and none begins before it ends.
+# The transaction of every grant reads the row. So all of them end before this lock is taken, and no other
+# starts before it is released.
 _LOCK = "LOCK TABLE lease_database IN ACCESS EXCLUSIVE MODE"
-# Each asked by itself: some installations keep one or the other to administrators.
+# Each has its own query: some installations let only administrators read one or the other.
 _PLACE = {
     "database": "SELECT oid::text FROM pg_database WHERE datname = current_database()",
     "timeline": "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)",
@@ -52,7 +54,7 @@ _OTHER = {
 
 
 def place(session: Session) -> dict[str, str]:
-    """Where this database is, as far as this user may know."""
+    """Which database this is: the parts of `_PLACE` that this user may read."""
     found = {}
     for name, query in _PLACE.items():
         try:
@@ -64,7 +66,7 @@ def place(session: Session) -> dict[str, str]:
 
 
 class PostgresStanding(PostgresConnection):
-    """The part of `PostgresEngine` that knows which database this is."""
+    """The part of `PostgresEngine` that recognises which database this is."""
 
     def commit(self, process: str | None, now: int) -> None:
         """See `Engine`."""
@@ -111,7 +113,7 @@ class PostgresStanding(PostgresConnection):
         return self._put(known, lambda highest: new._replace(token_floor=floor(highest)))
 
     def highest(self) -> int:
-        """The highest fencing token on record."""
+        """See `Engine`."""
         return int(self._all(_HIGHEST)[0][0])
 
     def _put(self, known: str, new: Callable[[int], Standing]) -> Standing:

@@ -17,6 +17,7 @@ from coordination.storage.engines.base import (
     Loaded,
     Members,
     Row,
+    Standing,
     StorageFault,
     Wanted,
     WriteRefused,
@@ -26,20 +27,33 @@ from coordination.storage.engines.mark import Grant, Marker
 from . import sql
 from .files import Keeper
 from .session import FileLock, connect, faults, lock_path
-from .standing import SqliteStanding
 
-# One statement: for each, this thread lets go of the interpreter and has to get it back.
+# One statement, because for each statement this thread releases the interpreter and has to wait for it again.
 _BEGUN = "SELECT max(at), NULL FROM lease_pulse UNION ALL SELECT since, until FROM lease_outage"
+_STANDING = "SELECT database_id, token_floor, restored_at, why FROM lease_database WHERE name = 'this'"
+_HIGHEST = (
+    "SELECT max(coalesce((SELECT max(last_token) FROM lease_resource), 0),"
+    " coalesce((SELECT max(token_floor) FROM lease_tenant), 0))"
+)
+_LAST = (
+    "SELECT max(last_token) FROM (SELECT last_token FROM lease_resource WHERE workspace = ?1 AND name = ?2"
+    " UNION ALL SELECT token_floor FROM lease_tenant WHERE workspace = ?1)"
+)
+_PUT = (
+    "INSERT INTO lease_database (name, database_id, token_floor, restored_at, why, made_in, written_by)"
+    " VALUES ('this', ?, ?, ?, ?, '', 0) ON CONFLICT (name) DO UPDATE SET database_id = excluded.database_id,"
+    " token_floor = excluded.token_floor, restored_at = excluded.restored_at, why = excluded.why"
+)
 
 
-class SqliteEngine(SqliteStanding):
-    """See `Engine`. BEGIN IMMEDIATE is the lock of every workspace at once: there is one writer."""
+class SqliteEngine:
+    """See `Engine`. BEGIN IMMEDIATE locks all workspaces at once: there is one writer."""
 
     shared = False
 
     def __init__(self, path: Path | str, readonly: bool = False, marked: bool = False) -> None:
-        """`readonly`: a second connection, to look while another process or thread is the writer. `marked`:
-        keep a mark beside the file, and see after each commit that the file is still in its place.
+        """`readonly`: a second connection, to read while another process or thread is the writer. `marked`:
+        keep a mark beside the file, and check after each commit that the file is still in its place.
 
         Raises StorageFault when there is no file, or another process is its writer.
         """
@@ -67,7 +81,7 @@ class SqliteEngine(SqliteStanding):
         self.token_floor = 0 if readonly else self._floor()
 
     def _rows(self, query: str, keys: Iterable[Sequence[object]]) -> list[Row]:
-        """One prepared statement a key: a look-up costs microseconds here, and needs no list of keys."""
+        """The rows of a prepared statement for each key. A look-up takes microseconds here."""
         execute = self._db.execute
         with faults():
             return [row for key in keys for row in execute(query, key)]
@@ -121,8 +135,8 @@ class SqliteEngine(SqliteStanding):
                         raise WriteRefused(f"{name} met {count} rows instead of {len(rows)}")
 
     def _write(self, statements: sql.Statements, rows: Sequence[Row]) -> int:
-        """Write these rows; how many were met. By few statements: at each, the driver lets other threads run,
-        and then has to wait for them."""
+        """Write these rows; returns how many were met. Few statements are used, because at each the driver
+        releases the interpreter to other threads, and then has to wait for it."""
         met = start = 0
         for size, statement in statements.items():
             while len(rows) - start >= size:
@@ -263,6 +277,71 @@ class SqliteEngine(SqliteStanding):
                 "DELETE FROM lease_pulse WHERE at < (SELECT max(at) FROM lease_pulse) - ?", (older_ms,)
             )
 
+    # --- the database as a whole -------------------------------------------------------------------
+
+    def _floor(self) -> int:
+        """The floor of tokens; 0 on a file without the table, which is older than this program or still
+        empty."""
+        try:
+            standing = self._db.execute(_STANDING).fetchone()
+        except sqlite3.Error:
+            return 0
+        return 0 if standing is None else int(standing[1])
+
+    def standing(self) -> Standing | None:
+        """See `Engine`."""
+        with faults():
+            row = self._db.execute(_STANDING).fetchone()
+        return None if row is None else Standing(*row)
+
+    def pulse(self) -> int | None:
+        """See `Engine`."""
+        with faults():
+            (pulse,) = self._db.execute("SELECT max(at) FROM lease_pulse").fetchone()
+        return None if pulse is None else int(pulse)
+
+    def moved(self) -> str:
+        """See `Engine`: a copy is recognised by its files here, not by its rows."""
+        return ""
+
+    def token(self, workspace: str, resource: str) -> int | None:
+        """See `Engine`."""
+        with faults():
+            (token,) = self._db.execute(_LAST, (workspace, resource)).fetchone()
+        return None if token is None else max(int(token), self.token_floor)
+
+    def introduce(self, database_id: str) -> Standing:
+        """See `Engine`."""
+        return self._put("", lambda highest: Standing(database_id))
+
+    def raise_floor(self, known: str, new: Standing, floor: Callable[[int], int]) -> Standing:
+        """See `Engine`. Raises StorageFault for a damaged file: the log of another state may have been
+        applied to it."""
+        with faults():
+            sound = self._db.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if sound != "ok":
+            raise StorageFault(
+                f"the database of leases is damaged ({sound}). Put a sound backup in place with"
+                " `manage.py restore FROM`"
+            )
+        return self._put(known, lambda highest: new._replace(token_floor=floor(highest)))
+
+    def highest(self) -> int:
+        """See `Engine`."""
+        with faults():
+            return int(self._db.execute(_HIGHEST).fetchone()[0])
+
+    def _put(self, known: str, new: Callable[[int], Standing]) -> Standing:
+        """Reading and then writing needs no transaction: there is no other writer."""
+        standing = self.standing()
+        if (standing.database_id if standing is not None else "") == known:
+            standing = new(max(self.highest(), self.token_floor))
+            with faults():
+                self._db.execute(_PUT, standing)
+        assert standing is not None
+        self.token_floor = standing.token_floor
+        return standing
+
     def close(self) -> None:
         if self._keeper is not None:
             self._quietly(self._keeper.close)
@@ -275,4 +354,4 @@ class SqliteEngine(SqliteStanding):
         try:
             action()
         except sqlite3.Error:
-            return  # the transaction is gone with its connection; the next one starts afresh
+            return  # the transaction has ended with its connection

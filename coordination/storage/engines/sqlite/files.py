@@ -1,12 +1,12 @@
-"""The files of an SQLite database: whether they are still those that were opened, and fit each other.
+"""The files of an SQLite database: whether they are still those that were opened, and belong together.
 
-A program that has a file open goes on writing to it when it is deleted, renamed or replaced. What is
-committed then is gone at the next start. So the names are looked at after each commit, before it is answered.
+A program that has a file open goes on writing to it after it was deleted, renamed or replaced. What is
+committed then is lost at the next start. So the files are checked after each commit, before it is answered.
 
-A write-ahead log that belongs to another state of its database would be replayed onto it and damage it. The
-mark holds the inode, modification time, size and contents of the database as the last checkpoint left it, and
-says when one is under way. A log that is older than a change of the database that this program did not make
-is not its. A new modification time alone is no change: `touch` and some backup programs set it.
+A write-ahead log that belongs to another state of its database would be applied to it and damage it. The mark
+holds the inode, modification time, size and contents of the database after the last checkpoint, and whether a
+checkpoint is under way. When another program changed the database after the log was written, the log does not
+belong to it. A new modification time alone is no change: `touch` and some backup programs set it.
 """
 
 import logging
@@ -17,16 +17,16 @@ from contextlib import closing
 from pathlib import Path
 
 from coordination.storage.engines.base import InDoubt, StorageFault
-from coordination.storage.engines.mark import Found, Grant, Marker, look, mark_path
+from coordination.storage.engines.mark import Found, Grant, Marker, mark_path, read_mark
 
 from .session import FileLock, connect, faults, lock_path
 
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_PAGES = 1_000  # of the log, since the last one; SQLite's own default
-PAGES_A_COMMIT, PAGES_A_ROW = 5.0, 1.4  # of commits of one command; rows of larger ones share their pages
-SHARED = 0.25, 1.5  # how much fewer or more pages a load may write: bounds of what is learnt from it
-LATE_NS = 300_000_000  # a commit without a grant or a pulse writes the log and not the mark
+PAGES_A_COMMIT, PAGES_A_ROW = 5.0, 1.4  # for commits of one command; the rows of larger ones share pages
+SHARED = 0.25, 1.5  # bounds of the correction of this estimate
+LATE_NS = 300_000_000  # a commit without a grant or a pulse writes the log but not the mark
 TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'lease_resource'"
 _CONTENTS = (
     "SELECT coalesce((SELECT max(at) FROM lease_pulse), 0),"
@@ -51,15 +51,15 @@ def _main(stat: os.stat_result) -> list[int]:
 
 
 def beside(path: Path, part: str) -> Path:
-    """Where SQLite keeps the `-wal` or `-shm` of a database: by the file that a symbolic link leads to."""
+    """The path of the `-wal` or `-shm` of a database: beside the file to which a symbolic link leads."""
     return Path(f"{os.path.realpath(path)}{part}")
 
 
 def contents(path: Path | str) -> list[int]:
-    """What tells one state of the database file, without its log, from another: its last pulse, and the sum
-    of the ids that its tables have given. Empty when it cannot be read."""
+    """Numbers that differ between two states of the database file, without its log: its last pulse, and
+    the sum of the ids that its tables have given. Empty when it cannot be read."""
     try:
-        address = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"  # looks at no log and takes no lock
+        address = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"  # reads no log and takes no lock
         with closing(sqlite3.connect(address, uri=True)) as db:
             return list(db.execute(_CONTENTS).fetchone())
     except sqlite3.Error:
@@ -70,18 +70,20 @@ class Keeper:
     """Watches the files of an open database, makes its checkpoints and keeps its mark."""
 
     def __init__(self, path: Path, db: sqlite3.Connection, marker: Marker) -> None:
-        """Raises StorageFault when the files are not there."""
+        """Raises StorageFault when a file is missing."""
         self._names = str(path), str(beside(path, "-wal")), str(beside(path, "-shm"))
         self._db = db
         self.marker = marker
-        # Estimated: Python cannot ask SQLite for their number without a checkpoint, which says how many there
-        # were. That corrects the estimate for the next one.
+        # Pages in the log, estimated: only a checkpoint returns their number, which then corrects the
+        # estimate.
         self._pages = 0.0
         self._correction = 1.0
         self.lost = ""
         with faults():
             db.execute("PRAGMA wal_autocheckpoint = 0")  # made in `_checkpoint`, between two marks
-            db.execute("SELECT count(*) FROM sqlite_master").fetchone()  # the log is there from now on
+            db.execute(
+                "SELECT count(*) FROM sqlite_master"
+            ).fetchone()  # this makes the log, if there is none
         try:
             self._remember()
         except OSError as error:
@@ -97,7 +99,7 @@ class Keeper:
         self.marker.mark.wal = wal.st_ino
 
     def check(self) -> None:
-        """Raises StorageFault, with words, unless the files are those that were opened."""
+        """Raises StorageFault, with the reason, unless the files are those that were opened."""
         self.lost = self._fault()
         if self.lost:
             raise StorageFault(self.lost)
@@ -105,7 +107,7 @@ class Keeper:
     def _in_place(self) -> bool:
         """Whether the database and its log are those that were opened, and unchanged.
 
-        It is what `check` finds nearly always, at less cost: each answer waits for this.
+        `check` finds the same nearly always, but takes longer, and each answer waits for this.
         """
         try:
             main, log = os.stat(self._names[0]), os.stat(self._names[1])
@@ -145,7 +147,7 @@ class Keeper:
         return ""
 
     def _only_touched(self, stat: os.stat_result) -> bool:
-        """Whether the database is the same but for its modification time, which is then known."""
+        """Whether only the modification time of the database has changed; then the new one is remembered."""
         device, *main = self._known
         mark = self.marker.mark
         if stat.st_dev != device or not _same_contents(self._names[0], stat, main, mark.base):
@@ -154,8 +156,8 @@ class Keeper:
         return True
 
     def committed(self, granted: Sequence[Grant], pulse: int | None, rows: int) -> None:
-        """After a commit that gave these tokens, with this pulse, and wrote so many rows; before its answers
-        are given. Raises InDoubt when it went to files that are not in their place any more."""
+        """Called after a commit, before its answers are given, with the tokens that it gave, its pulse,
+        and how many rows it wrote. Raises InDoubt when the files are no longer in their place."""
         if pulse is not None or not self._in_place():
             try:
                 self.check()
@@ -168,7 +170,8 @@ class Keeper:
             self._checkpoint("PASSIVE")
 
     def _checkpoint(self, mode: str) -> bool:
-        """Move the log into the database, and remember how that left it; whether all of it was moved."""
+        """Move the log into the database, and remember the files after that; returns whether all was
+        moved."""
         mark = self.marker.mark
         mark.checkpoint = True
         self.marker.write()
@@ -185,7 +188,7 @@ class Keeper:
         try:
             self._remember()
         except OSError:
-            return False  # the next check has words for it
+            return False  # the next check raises the reason
         mark.checkpoint = False
         self.marker.write()
         return done
@@ -195,7 +198,7 @@ class Keeper:
         self._checkpoint("TRUNCATE")
 
     def close(self) -> None:
-        """Before the connection is closed for good: leave an empty log and a mark that is on the disk."""
+        """Called before the connection is closed: leave an empty log, and flush the mark to the disk."""
         if not self._fault() and not self._db.in_transaction:
             self.marker.mark.clean = self._checkpoint("TRUNCATE")
             self.marker.write(durable=True)
@@ -207,18 +210,18 @@ def _identity(stat: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def _same_contents(path: Path | str, stat: os.stat_result, main: list[int], base: list[int]) -> bool:
-    """Whether the database is that of `main` and `base`, see `Mark`, whatever its modification time is."""
+    """Whether the database is that of `main` and `base` (see `Mark`), apart from its modification time."""
     same_file = stat.st_ino == main[0] and stat.st_size == main[2]
     return same_file and bool(base) and contents(path) == base
 
 
 def foreign_log(path: Path, found: Found | None, main: os.stat_result, log: os.stat_result | None) -> bool:
-    """Whether the write-ahead log is of another state of the database than the one that is there."""
+    """Whether the write-ahead log belongs to another state of the database than the present one."""
     if log is None or not log.st_size or found is None or found.mark is None or not found.mark.main:
         return False
     mark = found.mark
     if not found.own:
-        return mark.clean  # put back as it was when a server had stopped: there was no log then
+        return mark.clean  # the backup was made after a clean stop, when there was no log
     if log.st_ino != mark.wal or log.st_ctime_ns > mark.at + LATE_NS:
         return False  # it was put there after the mark was written
     if mark.checkpoint:
@@ -227,15 +230,15 @@ def foreign_log(path: Path, found: Found | None, main: os.stat_result, log: os.s
 
 
 def prepare(path: Path, used: Callable[[], bool]) -> list[Path]:
-    """Look at the files before any program opens them. `used`: whether other databases show that this
-    is no new installation; asked only when there is no file.
+    """Check the files before any program opens them. `used` returns whether other databases show that this is
+    no new installation; it is called only when there is no file.
 
-    A log that belongs to another state of the database is set aside; returns the files it is in. One that was
-    left by a crash is moved into the database, so that whoever opens it next changes nothing.
-    Raises StorageFault, with words, when the database was there and is missing.
+    A log that belongs to another state of the database is set aside; returns the files that were moved. A log
+    that a crash left is moved into the database, so that the next program that opens it changes nothing.
+    Raises StorageFault, with the reason, when the database existed and is missing.
     """
     main, log = _stat(str(path)), _stat(str(beside(path, "-wal")))
-    found = look(mark_path(path.parent))
+    found = read_mark(mark_path(path.parent))
     if main is None or not main.st_size:
         evidence = "it has a mark" if found else "it has a log" if log and log.st_size else ""
         evidence = evidence or ("there are workspaces already" if used() else "")
@@ -245,7 +248,7 @@ def prepare(path: Path, used: Callable[[], bool]) -> list[Path]:
     try:
         lock = FileLock(lock_path(path))
     except StorageFault:
-        return []  # a server is running: the files are its own
+        return []  # a server is running and keeps the files itself
     try:
         if foreign_log(path, found, main, log):
             return _set_aside(path)

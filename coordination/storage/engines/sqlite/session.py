@@ -1,4 +1,4 @@
-"""The SQLite engine's session: the lock that makes one process the writer, and its connection."""
+"""The session of the SQLite engine: the lock that makes one process the writer, and the connection."""
 
 import fcntl
 import os
@@ -17,12 +17,12 @@ _PRAGMAS = {
 
 
 class FileLock:
-    """Held while a process owns the file, so that no second one ever writes beside it."""
+    """Held by the process that writes the file, so that no second process writes it."""
 
     def __init__(self, path: Path) -> None:
         """Raises StorageFault when another process has it."""
         try:
-            self._file = open(path, "w")  # noqa: SIM115 (kept open: closing it gives the lock up)
+            self._file = open(path, "w")  # noqa: SIM115 (kept open: closing it releases the lock)
             hand_over(self._file.fileno(), path.parent)
         except OSError as error:
             raise StorageFault(f"{path}: {error.strerror}") from error
@@ -33,7 +33,7 @@ class FileLock:
             raise StorageFault(f"{path}: another process is the authority over this database") from error
 
     def release(self) -> None:
-        """Let another process have it."""
+        """Release the lock. Idempotent."""
         self._file.close()
 
 
@@ -44,7 +44,7 @@ def lock_path(path: Path) -> Path:
 
 @contextmanager
 def faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
-    """SQLite's errors as `fault`, or as WriteRefused when only the rows are at fault."""
+    """Raise WriteRefused when SQLite refuses the rows, and `fault` for all its other errors."""
     try:
         yield
     except (sqlite3.IntegrityError, sqlite3.DataError) as error:
@@ -55,7 +55,7 @@ def faults(fault: type[StorageFault] = StorageFault) -> Iterator[None]:
 
 @contextmanager
 def _named(path: Path | str) -> Iterator[None]:
-    """SQLite does not say which file it could not open or write, nor whose it is."""
+    """Add to SQLite's errors which file it could not open or write, and who may."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -71,9 +71,10 @@ def _named(path: Path | str) -> Iterator[None]:
 
 
 def connect(path: Path | str, kind: str) -> sqlite3.Connection:
-    """A connection of this kind, `write` or `read`, to a file that is there. Raises StorageFault."""
+    """A connection of this kind, `write` or `read`, to an existing file. Raises StorageFault."""
     with faults(), _named(path):
-        # Never made here: an empty file in the place of one that was lost would begin tokens again at 1.
+        # The file is never made here: with an empty file in place of a lost one, tokens would begin again at
+        # 1.
         address = f"{Path(path).absolute().as_uri()}?mode=rw"
         db = sqlite3.connect(
             address, uri=True, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=5

@@ -1,4 +1,4 @@
-"""The SQLite engine's statements: it looks up row by row, and writes several rows by one statement."""
+"""The statements of the SQLite engine: it looks up row by row, and writes several rows by one statement."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,7 +20,8 @@ HERE = " WHERE workspace = ? AND resource = ? ORDER BY "
 UNKNOWN_FLOOR = f"coalesce((SELECT token_floor FROM lease_tenant WHERE workspace = '{UNKNOWN}'), 0)"
 MOST_ROWS = 32  # of one statement
 Statements = dict[int, str]
-"""One write, for as many rows as the key is: 32, 16, … 1. Few sizes, so that few statements are prepared."""
+"""Number of rows -> the statement that writes so many: `MOST_ROWS`, half of it, … 1. The sizes are few, so
+that few statements are prepared."""
 
 
 def _sizes(statement: Callable[[int], str]) -> Statements:
@@ -32,7 +33,7 @@ def _values(width: int, count: int) -> str:
 
 
 def _insert(table: str, *columns: str) -> Statements:
-    """In the order of the rows, which becomes the order of ids."""
+    """The rows are inserted in their order, which becomes the order of ids."""
     return _sizes(lambda count: f"INSERT INTO {table} ({', '.join(columns)}) {_values(len(columns), count)}")
 
 
@@ -52,7 +53,7 @@ def _update(table: str, columns: Sequence[str], key: Sequence[str]) -> Statement
 
 
 def _delete(table: str, *key: str) -> Statements:
-    """By OR, not by a list of rows: with OR each row is looked up in the index."""
+    """The keys are joined by OR, not a list of rows: with OR each row is looked up in the index."""
     same = " AND ".join(f"{name} = ?" for name in key)
     return _sizes(lambda count: f"DELETE FROM {table} WHERE {' OR '.join([f'({same})'] * count)}")
 
@@ -91,7 +92,7 @@ WRITE = {
     "outbox_insert": _insert("lease_outbox", "workspace", "receipt_id", "kid", "claims"),
     "outbox_delete": _delete("lease_outbox", "receipt_id"),
 }
-# CROSS JOIN keeps the order of the tables: each step starts from the agents just reached, never from all.
+# CROSS JOIN keeps the order of the tables: each step starts from the agents that were just reached.
 REACH = """
 WITH RECURSIVE reach (workspace, agent) AS (
   VALUES {seeds}
