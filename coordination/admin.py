@@ -120,11 +120,11 @@ class LeaseAdmin(IndexedAdmin):
         """Whether the person may end leases: has Django's permission to delete them."""
         return request.user.has_perm("coordination.delete_leaserow")
 
-    @admin.display(description="por la fuerza")
+    @admin.display(description="revocar")
     def end(self, row: models.LeaseRow) -> SafeString:
         """A link to the page that ends the lease."""
         query = urlencode({"espacio": row.workspace, "recurso": row.resource, "agente": row.agent})
-        return format_html('<a href="terminar/?{}">Terminar…</a>', query)
+        return format_html('<a href="terminar/?{}">Revocar…</a>', query)
 
     def get_urls(self) -> list[URLPattern]:
         """The usual addresses, and the page that ends a lease."""
@@ -148,14 +148,14 @@ class LeaseAdmin(IndexedAdmin):
             if request.method == "POST" and form.is_valid():
                 asked = form.cleaned_data
                 revoke(request, workspace, resource, agent, asked["token"], asked["reason"])
-                self.message_user(request, f"La concesión de {resource} ha terminado.", messages.SUCCESS)
+                self.message_user(request, f"La concesión de {resource} está revocada.", messages.SUCCESS)
                 return back
         except NotRevoked as fault:
             self.message_user(request, str(fault), messages.ERROR)
             return back
         context = {
             **self.admin_site.each_context(request),
-            "title": "Terminar una concesión",
+            "title": "Revocar una concesión",
             "opts": self.opts,
             "form": form,
             "lease": lease,

@@ -13,7 +13,7 @@ class CoordinationConfig(AppConfig):
         from intramedial.databases import usable
         from intramedial.workspaces import provision
 
-        process.use(process.Process(gone=provision.gone, used=provision.any_made))
+        process.use(process.Process(gone=provision.deleted, used=provision.any_made))
         usable.add_file_check(_check_files)
 
 

@@ -84,7 +84,7 @@ def revoke(request: HttpRequest, workspace: str, resource: str, agent: str, toke
     except (authority.Unavailable, StorageFault) as fault:
         record.act(request, "lease.revoke_unanswered", workspace=workspace, target=resource, **details)
         raise NotRevoked(
-            gettext("La autoridad no contesta y no se sabe si la concesión ha terminado. Míralo de nuevo.")
+            gettext("La autoridad no contesta y no se sabe si la concesión está revocada. Míralo de nuevo.")
         ) from fault
     if not ended:
         record.act(request, "lease.revoke_missed", workspace=workspace, target=resource, **details)

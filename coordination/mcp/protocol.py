@@ -28,8 +28,7 @@ from pydantic import BaseModel
 from coordination.mcp import summaries, tools
 from intramedial import __version__
 from intramedial.http import logs
-from intramedial.http.calls import Call
-from intramedial.http.principal import Principal
+from intramedial.http.calls import Call, Principal
 from intramedial.http.problems import Problem, problem_body
 from intramedial.http.routing import refuse_unknown, validated, wire_names
 from intramedial.http.serving import unforeseen

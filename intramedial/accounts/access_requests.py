@@ -1,4 +1,4 @@
-"""Asking for access to the beta: a form that lands in the admin."""
+"""Requests for access to the beta: a form on a page; operators answer the requests in the admin."""
 
 import logging
 from typing import Any
@@ -25,11 +25,11 @@ logger = logging.getLogger(__name__)
 UNAVAILABLE = 503
 LONGEST_ABOUT = 1000
 MOST = 10_000
-"""Requests that are kept, of five kilobytes at most: strangers write them, and they are kept for months."""
+"""Most requests that are stored. Anybody can write one, of up to five kilobytes, and it stays for months."""
 
 
 class AccessForm(forms.Form):
-    """Who asks, and what for."""
+    """An address, a name, and what the access is for."""
 
     email = email_field()
     name = forms.CharField(label=_("Nombre"), max_length=names.MAX_NAME, required=False)
@@ -42,16 +42,16 @@ class AccessForm(forms.Form):
     )
 
     def clean_email(self) -> str:
-        """In the form in which addresses are kept."""
+        """The address in the form in which addresses are stored."""
         return AccountAdapter().clean_email(self.cleaned_data["email"].lower())
 
     def clean_name(self) -> str:
-        """Empty, or a name that shows as what it is."""
+        """An empty text, or a name by the rules of `names.normal`."""
         name: str = self.cleaned_data["name"]
         return names.normal(name) if name else ""
 
     def clean_about(self) -> str:
-        """Text in lines, without what does not show."""
+        """The text in lines, without invisible characters."""
         text = str(self.cleaned_data["about"]).replace("\r\n", "\n")
         shown = "".join(char for char in text if char == "\n" or char.isprintable()).strip()
         if not shown:
@@ -61,14 +61,14 @@ class AccessForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
-    """The form. Sent again from the same address it replaces what was asked before."""
+    """Show the form and store the request. A second request for the same address replaces the first."""
     form = AccessForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         if disk.low() or AccessRequest.objects.count() >= MOST:
             return _full(request, form)
         wait = throttle.spend(throttle.of_address("access", request), settings.ACCESS_REQUESTS)
         if wait is None:
-            _keep(form.cleaned_data)
+            _store(form.cleaned_data)
             return redirect("access_request_sent")
         form.add_error(None, wait.words)
         answer = render(request, "account/access.html", {"form": form}, status=TOO_MANY_REQUESTS)
@@ -79,7 +79,7 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def sent(request: HttpRequest) -> HttpResponse:
-    """It has arrived."""
+    """The page after a request was stored."""
     return render(request, "account/access_sent.html")
 
 
@@ -90,12 +90,12 @@ def _full(request: HttpRequest, form: AccessForm) -> HttpResponse:
     return answer
 
 
-def _keep(asked: dict[str, Any]) -> None:
+def _store(fields: dict[str, Any]) -> None:
     AccessRequest.objects.update_or_create(
-        email=asked["email"],
+        email=fields["email"],
         defaults={
-            "name": asked["name"],
-            "about": asked["about"],
+            "name": fields["name"],
+            "about": fields["about"],
             "language": get_language() or settings.LANGUAGE_CODE,
             "created_at": timezone.now(),
             "answered_at": None,

@@ -1,4 +1,4 @@
-"""What django-allauth asks of us: who may log in, where to, in which words, and how mail is sent."""
+"""Adapters of django-allauth: who may log in, where a log-in leads, messages, and how mail is sent."""
 
 import logging
 import smtplib
@@ -24,13 +24,14 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from intramedial.accounts import beta
+from intramedial.accounts.models import User
 from intramedial.audit.record import address_of
 
 logger = logging.getLogger(__name__)
 
 LINK = "clave"
-"""Under what name the query of a mail's link has what it proves."""
-SAID = {
+"""The parameter in the query of a mailed link that holds the link's secret."""
+MESSAGES = {
     "account/messages/password_changed.txt": _("Contraseña cambiada. Las demás sesiones han terminado."),
     "account/messages/email_confirmed.txt": _("Dirección confirmada."),
     "account/messages/email_confirmation_failed.txt": _(
@@ -41,7 +42,7 @@ SAID = {
     "mfa/messages/totp_activated.txt": _("Verificación en dos pasos activada."),
     "mfa/messages/totp_deactivated.txt": _("Verificación en dos pasos quitada."),
 }
-"""What allauth's messages say here; the others are not worth a word."""
+"""Our words for allauth's messages, by template. Messages without an entry are not shown."""
 
 
 def _mismatch() -> str:
@@ -54,7 +55,7 @@ def _mismatch() -> str:
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Accounts behind the beta gate."""
+    """Accounts, whose sessions begin only with a beta password."""
 
     error_messages = {
         **DefaultAccountAdapter.error_messages,
@@ -71,7 +72,7 @@ class AccountAdapter(DefaultAccountAdapter):
     }
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """Begin the session of `user`: the one place where sessions begin, and only behind the gate."""
+        """Begin the session of `user`. All sessions begin here, and only with an unrevoked beta password."""
         password = request.session.get(beta.SESSION)
         if not beta.unrevoked([password]):
             messages.error(request, gettext("Tu contraseña de la beta ya no vale. Entra con otra."))
@@ -80,29 +81,30 @@ class AccountAdapter(DefaultAccountAdapter):
         request.session[beta.SESSION] = password
 
     def post_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse:
-        """Note with which beta password; that of a sign-up is noted where the account is made."""
+        """Record which beta password was used; a sign-up has recorded it with the new account."""
         response: HttpResponse = super().post_login(request, user, **kwargs)
         if not kwargs["signup"]:
-            beta.note(request.session[beta.SESSION], user, "login")
+            beta.record_use(request.session[beta.SESSION], user, "login")
         return response
 
     def get_login_stages(self) -> list[str]:
-        """What stands between the right password and the session."""
+        """The stages between the right password and the session."""
         return ["allauth.account.stages.EmailVerificationStage", "allauth.mfa.stages.AuthenticateStage"]
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Tries are counted before this, in `throttle.py`."""
+        """Do nothing: `throttle.py` has counted the try already."""
 
     def is_ajax(self, request: HttpRequest) -> bool:
-        """There are forms and pages, nothing else."""
+        """Always False: all requests come from forms and get pages."""
         return False
 
     def is_safe_url(self, url: str | None) -> bool:
-        """Where `next` may lead: to addresses of this very origin, written without it."""
+        """Whether `next` may lead there: only to paths of this origin, written without scheme and host."""
         return bool(url) and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
 
     def clean_email(self, email: str) -> str:
-        """ValidationError for an address that shows as another: an international domain is written xn--…"""
+        """The address. ValidationError if it is not ASCII, since such letters can imitate another address; an
+        international domain is written as xn--…"""
         if not email.isascii():
             raise ValidationError(
                 gettext("Escríbela con letras sin acentos; un dominio internacional, en su forma xn--….")
@@ -110,8 +112,8 @@ class AccountAdapter(DefaultAccountAdapter):
         return email
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Where the request comes from, through trusted proxies alone; of a Unix socket, nowhere."""
-        return address_of(request) or "0.0.0.0"  # noqa: S104 (an address that is none)
+        """The address that the request comes from, behind trusted proxies; 0.0.0.0 for a Unix socket."""
+        return address_of(request) or "0.0.0.0"  # noqa: S104 (stands for no address)
 
     def add_message(
         self,
@@ -122,32 +124,32 @@ class AccountAdapter(DefaultAccountAdapter):
         extra_tags: str = "",
         message: str | None = None,
     ) -> None:
-        """Say it in our words."""
-        words = message or SAID.get(message_template or "")
+        """Show the message in our words."""
+        words = message or MESSAGES.get(message_template or "")
         if words:
             messages.add_message(request, level, str(words), extra_tags=extra_tags)
 
     def format_email_subject(self, subject: str) -> str:
-        """As it stands: it names the service itself."""
+        """The subject unchanged: it names the service already."""
         return subject
 
     def get_reset_password_from_key_url(self, key: str) -> str:
-        """The link of a mail; what it proves is in its query, which no log has."""
+        """The link that resets a password. Its secret is in the query, because queries are never logged."""
         return f"{settings.BASE_URL}{reverse('account_reset_link')}?{urlencode({LINK: key})}"
 
     def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
-        """The same, to confirm an address."""
+        """The link that confirms an address."""
         query = urlencode({LINK: emailconfirmation.key})
         return f"{settings.BASE_URL}{reverse('account_confirm_email')}?{query}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send it, if mail is configured. A server that does not take it does not fail the page: the answer
-        would tell for which addresses mail was to be sent."""
+        """Send the mail, if mail is configured. A mail server's error is logged and not raised: an error page
+        would show for which addresses a mail was due."""
         if not settings.SENDS_MAIL:
             return
         ours = urlsplit(settings.BASE_URL)
         for name, value in context.items():
-            if name.endswith("_url"):  # never what the request says that the host is
+            if name.endswith("_url"):  # the host of BASE_URL, never the host that the request names
                 there = urlsplit(value)._replace(scheme=ours.scheme, netloc=ours.netloc)
                 context[name] = there.geturl()
         try:
@@ -156,11 +158,11 @@ class AccountAdapter(DefaultAccountAdapter):
             logger.exception("mail not sent: %s", template_prefix)
 
 
-def confirmed_by_operator(user: Any) -> None:
-    """Before `user` logs in: an address that an operator gave an account needs no confirming.
+def confirmed_by_operator(user: User) -> None:
+    """Store the address of `user` as confirmed if an operator set it; call this before the log-in.
 
-    Those of sign-ups are rows of allauth from the start. An account made by a command or in the admin, or
-    whose address was changed there, has no row of that address.
+    A sign-up makes allauth's row of the address. An account made by a command or in the admin, or whose
+    address was changed there, has no such row.
     """
     known = EmailAddress.objects.filter(user=user)
     if not known.filter(email__iexact=user.email).exists():
@@ -168,8 +170,8 @@ def confirmed_by_operator(user: Any) -> None:
         EmailAddress.objects.create(user=user, email=user.email.lower(), verified=True, primary=True)
 
 
-def is_confirmed(user: Any) -> bool:
-    """Whether somebody has shown that they read the mail of the account's address."""
+def is_confirmed(user: User) -> bool:
+    """Whether the address of the account is confirmed."""
     found: bool = EmailAddress.objects.filter(user=user, email__iexact=user.email, verified=True).exists()
     return found
 
@@ -183,11 +185,11 @@ class SecondStepAdapter(DefaultMFAAdapter):
     }
 
     def encrypt(self, text: str) -> str:
-        """What is kept in the database."""
+        """The encrypted secret, as the database stores it."""
         return _fernet().encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:
-        """The secret again."""
+        """The secret in clear."""
         return _fernet().decrypt(encrypted_text.encode()).decode()
 
 

@@ -1,11 +1,14 @@
-"""Accounts and beta passwords in the admin; no secret is ever shown but a new beta password, once."""
+"""Accounts and beta passwords in the admin. The only secret shown is a new beta password, once."""
 
 from datetime import datetime
 from typing import Any
 
-from allauth.account.admin import EmailAddress
-from allauth.mfa.admin import Authenticator
-from allauth.usersessions.admin import UserSession
+import allauth.account.admin
+import allauth.mfa.admin
+import allauth.usersessions.admin  # noqa: F401 (these three register what is unregistered here)
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminSplitDateTime
@@ -25,24 +28,24 @@ from intramedial.web.admin_site import AuditedAdmin, FirstRows, LargeTableAdmin,
 ANSWERED_AT_ONCE = 50
 GIVE_PERMISSIONS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
-# Sessions hold what logs one in, authenticators what makes the codes: neither is for anybody to look at.
+# Sessions and authenticators hold secrets, so allauth's pages that show them are taken away.
 admin.site.unregister([Group, EmailAddress, Authenticator, UserSession])
 
 
 @admin.register(Group)
 class AuditedGroupAdmin(AuditedAdmin, GroupAdmin):
-    """Groups of permissions: for administrators, since whoever changed theirs would be one."""
+    """Groups of permissions. Only administrators change them: others could make themselves administrators."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Administrators alone."""
+        """Whether the user is an administrator."""
         return bool(request.user.is_superuser)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Administrators alone."""
+        """Whether the user is an administrator."""
         return bool(request.user.is_superuser)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Administrators alone."""
+        """Whether the user is an administrator."""
         return bool(request.user.is_superuser)
 
 
@@ -85,27 +88,28 @@ class AccountAdmin(AuditedAdmin, UserAdmin):
     actions = ("unlock",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """What gives permissions is for administrators: whoever gave themselves one would be one."""
+        """The read-only fields; only administrators may write those that give permissions."""
         own = super().get_readonly_fields(request, obj)
         return own if request.user.is_superuser else (*own, *GIVE_PERMISSIONS)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Accounts that enter here are changed by administrators: with their password one would be them."""
+        """Whether the user may change accounts; accounts of staff only if the user is an administrator, since
+        a changed password would give the other's permissions."""
         allowed = super().has_change_permission(request, obj)
         return allowed and (obj is None or not obj.is_staff or request.user.is_superuser)
 
     @admin.action(description="Desbloquear: olvidar los intentos de acceso", permissions=["change"])
     def unlock(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Forget the wrong log-in tries of accounts, from all addresses."""
+        """Forget the counted log-in tries of accounts, from all addresses."""
         with transaction.atomic():
             chosen = list(queryset)
             for user in chosen:
                 throttle.unlock(user.email)
-            self.note(request, "unlocked", chosen)
+            self.audit(request, "unlocked", chosen)
         self.message_user(request, f"Desbloqueadas: {len(chosen)}.", messages.SUCCESS)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Deleted by their owners, with what is nobody else's (`deletion.py`); here they are deactivated."""
+        """Always False: the account's owner deletes it (`deletion.py`); the admin deactivates it."""
         return False
 
 
@@ -132,7 +136,7 @@ class EndField(forms.SplitDateTimeField):
 
 
 class BetaPasswordCreation(forms.ModelForm):
-    """What is said of a new beta password; the password itself is made here."""
+    """A new beta password; the service makes the secret."""
 
     expires_at = EndField()
 
@@ -142,12 +146,12 @@ class BetaPasswordCreation(forms.ModelForm):
 
 
 class BetaPasswordChange(forms.ModelForm):
-    """What may be changed of one there is."""
+    """An existing beta password."""
 
     expires_at = EndField()
 
     def clean_max_uses(self) -> int | None:
-        """No fewer than were used, which the database would refuse."""
+        """The number of uses. ValidationError for fewer than were used already."""
         allowed: int | None = self.cleaned_data["max_uses"]
         if allowed is not None and allowed < self.instance.uses:
             raise forms.ValidationError(f"Ya se ha usado {self.instance.uses} veces: no pueden ser menos.")
@@ -165,21 +169,21 @@ class BetaPasswordAdmin(LargeTableAdmin):
     actions = ("revoke",)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """The form of a new one, or of one there is."""
+        """The form of a new beta password or of an existing one."""
         kwargs["form"] = BetaPasswordCreation if obj is None else BetaPasswordChange
         return super().get_form(request, obj, change, **kwargs)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Never the hash."""
-        asked = ("label", "max_uses", "expires_at")
-        return asked if obj is None else ("prefix", *asked, "uses", "revoked_at", "created_at")
+        """The fields, without the hash."""
+        settable = ("label", "max_uses", "expires_at")
+        return settable if obj is None else ("prefix", *settable, "uses", "revoked_at", "created_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """What only the service itself writes."""
+        """The fields that only the service writes."""
         return () if obj is None else ("prefix", "uses", "revoked_at", "created_at")
 
     def save_model(self, request: HttpRequest, obj: BetaPassword, form: Any, change: bool) -> None:
-        """Save; a new one gets its secret here."""
+        """Save; make the secret of a new beta password and show it."""
         if not change:
             secret = beta.assign_secret(obj)
             self.message_user(
@@ -189,17 +193,17 @@ class BetaPasswordAdmin(LargeTableAdmin):
 
     @admin.action(description="Revocar las seleccionadas", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[BetaPassword]) -> None:
-        """Revoke those not revoked yet."""
+        """Revoke the selected beta passwords that are not revoked yet."""
         with transaction.atomic():
             chosen = list(queryset.filter(revoked_at=None))
             queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
-            self.note(request, "revoked", chosen)
+            self.audit(request, "revoked", chosen)
         self.message_user(request, f"Revocadas: {len(chosen)}.", messages.SUCCESS)
 
 
 @admin.register(BetaUse)
 class BetaUseAdmin(RecordAdmin):
-    """Who came in with which beta password; a record, so it can only be read."""
+    """Uses of beta passwords, to read only."""
 
     list_display = ("user", "password", "kind", "used_at")
     list_select_related = ("user", "password")
@@ -209,7 +213,7 @@ class BetaUseAdmin(RecordAdmin):
 
 @admin.register(AccessRequest)
 class AccessRequestAdmin(LargeTableAdmin):
-    """Who asks for access to the beta; the answer is a beta password, shown once, to be sent by mail."""
+    """Requests for access to the beta. The answer is a beta password, shown once, that the operator mails."""
 
     list_display = ("email", "name", "about", "language", "created_at", "answered_at")
     list_filter = (("answered_at", admin.EmptyFieldListFilter),)
@@ -220,22 +224,22 @@ class AccessRequestAdmin(LargeTableAdmin):
     actions = ("answer",)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Made by whoever asks."""
+        """Always False: requests come from the page."""
         return False
 
     def has_answer_permission(self, request: HttpRequest) -> bool:
-        """Whoever may change requests and make beta passwords."""
+        """Whether the user may change requests and add beta passwords."""
         return self.has_change_permission(request) and request.user.has_perm("accounts.add_betapassword")
 
     @admin.action(description="Dar a cada una una contraseña de la beta, de un uso", permissions=["answer"])
     def answer(self, request: HttpRequest, queryset: QuerySet[AccessRequest]) -> HttpResponse:
-        """Make a beta password for each that has none yet, mark it answered, and show them, this once."""
+        """Make a beta password for each unanswered request, mark it as answered, and show them once."""
         made = []
         with transaction.atomic():
-            for asked in list(queryset.select_for_update().filter(answered_at=None)[:ANSWERED_AT_ONCE]):
-                made.append((asked, beta.create(asked.email, max_uses=1)))
-                AccessRequest.objects.filter(pk=asked.pk).update(answered_at=timezone.now())
-                self.note(request, "answered", [asked])
+            for pending in list(queryset.select_for_update().filter(answered_at=None)[:ANSWERED_AT_ONCE]):
+                made.append((pending, beta.create(pending.email, max_uses=1)))
+                AccessRequest.objects.filter(pk=pending.pk).update(answered_at=timezone.now())
+                self.audit(request, "answered", [pending])
         context = {
             **self.admin_site.each_context(request),
             "title": "Contraseñas de la beta",
@@ -258,13 +262,13 @@ class EmailAddressAdmin(LargeTableAdmin):
     readonly_fields = ("user", "email", "primary")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Made by its owner."""
+        """Always False: the account's owner adds it."""
         return False
 
 
 @admin.register(Authenticator)
 class AuthenticatorAdmin(LargeTableAdmin):
-    """Second factors: deleted for somebody who has lost theirs. What makes the codes is not shown."""
+    """Second factors, without their secrets. An operator deletes one whose owner has lost it."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
     list_select_related = ("user",)
@@ -273,13 +277,13 @@ class AuthenticatorAdmin(LargeTableAdmin):
     readonly_fields = fields
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Made by its owner."""
+        """Always False: the account's owner adds it."""
         return False
 
 
 @admin.register(Try)
 class TryAdmin(RecordAdmin):
-    """What was tried in the last hour, by a hash of who."""
+    """Counted tries of the last hour, each under a keyed hash."""
 
     list_display = ("of", "at")
     search_fields = ("of__exact",)
@@ -288,7 +292,7 @@ class TryAdmin(RecordAdmin):
 
 @admin.register(CacheEntry)
 class CacheEntryAdmin(RecordAdmin):
-    """Limits of allauth's pages, by a hash of who."""
+    """Counters of allauth's rate limits, each under a keyed hash."""
 
     list_display = ("cache_key", "expires")
     fields = ("cache_key", "expires")

@@ -10,5 +10,5 @@ class AccountsConfig(AppConfig):
     verbose_name = "Cuentas y beta"
 
     def ready(self) -> None:
-        """Listen to what the audit log is to hear."""
-        from intramedial.accounts import audit_signals  # noqa: F401 (its receivers are there once it is)
+        """Connect the receivers that write to the audit log."""
+        from intramedial.accounts import audit_signals  # noqa: F401 (importing it connects its receivers)

@@ -1,7 +1,7 @@
-"""What the audit log hears of accounts: receivers of Django's and allauth's signals.
+"""Entries of the audit log about accounts, written by receivers of Django's and allauth's signals.
 
-An entry names the account's number and never its address, so that nothing personal is left of one that is
-deleted. Sign-ups, refused log-ins and deletions are noted where they happen, in their transaction.
+An entry holds the account's number and never its address, so that no personal data remain after the account
+is deleted. Sign-ups, refused log-ins and deletions are recorded where they happen, in their transaction.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from intramedial.audit import record
 
 @receiver(account.user_logged_in)
 def logged_in(request: Any, user: Any, **kwargs: Any) -> None:
-    """A session began; with which beta password."""
+    """A session began; the entry names the beta password."""
     password = BetaPassword.objects.filter(pk=request.session.get(beta.SESSION)).first()
     record.act(request, "account.logged_in", by=user, beta=password.prefix if password else "")
 
@@ -33,13 +33,13 @@ def logged_out(request: Any, user: Any, **kwargs: Any) -> None:
 @receiver(account.password_changed)
 @receiver(account.password_set)
 def password_changed(request: Any, user: Any, **kwargs: Any) -> None:
-    """The password was changed by who knew it."""
+    """The password was changed by a person who knew the old one."""
     record.act(request, "account.password_changed", by=user)
 
 
 @receiver(account.password_reset)
 def password_reset(request: Any, user: Any, **kwargs: Any) -> None:
-    """The password was set anew, with a link that came by mail."""
+    """The password was reset with a mailed link."""
     record.act(request, "account.password_reset", by=user)
 
 
@@ -57,23 +57,23 @@ def email_changed(request: Any, user: Any, **kwargs: Any) -> None:
 
 @receiver(second_step.authenticator_added)
 def second_step_added(request: Any, user: Any, authenticator: Any, **kwargs: Any) -> None:
-    """Verification in two steps is on, or there are recovery codes."""
+    """Two-step verification was turned on, or recovery codes were made."""
     record.act(request, "account.second_step_added", by=user, kind=authenticator.type)
 
 
 @receiver(second_step.authenticator_removed)
 def second_step_removed(request: Any, user: Any, authenticator: Any, **kwargs: Any) -> None:
-    """The same, off."""
+    """Two-step verification was turned off, or recovery codes were removed."""
     record.act(request, "account.second_step_removed", by=user, kind=authenticator.type)
 
 
 @receiver(second_step.authenticator_reset)
 def second_step_reset(request: Any, user: Any, authenticator: Any, **kwargs: Any) -> None:
-    """New recovery codes."""
+    """Recovery codes were replaced."""
     record.act(request, "account.second_step_reset", by=user, kind=authenticator.type)
 
 
 @receiver(second_step.authentication_failed)
 def second_step_failed(request: Any, user: Any, **kwargs: Any) -> None:
-    """The password was right, the code was not."""
+    """The password was right, but the code of the second step was wrong."""
     record.act(request, "account.second_step_failed", by=user)

@@ -3,9 +3,9 @@
 from django.utils.crypto import salted_hmac
 
 LINKS_TO_ADDRESS = "5/h/key"
-"""Links for a new password that are mailed to one address; a rate as allauth writes them."""
+"""How many links for a new password are mailed to one address; a rate in allauth's notation."""
 
 
 def cache_key(key: str, prefix: str, version: int) -> str:
-    """Under what a value of the cache is kept: a keyed hash, since allauth's keys name addresses."""
+    """The key under which the cache stores a value: a keyed hash, because allauth's keys hold addresses."""
     return salted_hmac("intramedial.cache", f"{version} {key}", algorithm="sha256").hexdigest()

@@ -1,6 +1,6 @@
-"""Sign-up and log-in: allauth's views, each try counted by its address before anything is looked at.
+"""Views of sign-up, log-in and passwords. They are allauth's, but count each try before they read the form.
 
-See `throttle.py` for what is counted, and for the way past a limit.
+`throttle.py` explains what is counted, and how an owner gets past a limit.
 """
 
 from typing import Any
@@ -38,10 +38,10 @@ _secrets = sensitive_post_parameters("password", "password1", "beta_password")
 
 
 class Counted(FormView):
-    """A form whose tries are counted: 429, with what was typed, when none is left."""
+    """A form whose tries are counted. Status 429, and the form as it was filled in, when no try is left."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Look at the form, unless this address has tried too often."""
+        """Count the try and process the form; the form refuses itself if no try is left."""
         form = self.get_form()
         form.wait = self.spend(request)
         response: HttpResponse = super().post(request, *args, **kwargs)
@@ -52,7 +52,7 @@ class Counted(FormView):
         return response
 
     def spend(self, request: HttpRequest) -> throttle.Wait | None:
-        """Count a try of the address; None if it may be made."""
+        """Count a try of the client's address. None if the try is allowed."""
         return throttle.spend(throttle.of_address("address", request), settings.LOGIN_TRIES)
 
 
@@ -63,7 +63,7 @@ class LoginView(Counted, views.LoginView):
     form_class = LoginForm
 
     def spend(self, request: HttpRequest) -> throttle.Wait | None:
-        """Count a try: of the browser if it has tries of its own for this account, else of the address."""
+        """Count a try: of the browser if it has its own tries for this account, else of its address."""
         own = throttle.of_passed(request, request.POST.get("login", ""))
         return super().spend(request) if own is None else throttle.spend(own, settings.LOGIN_TRIES)
 
@@ -75,26 +75,27 @@ class SignupView(Counted, views.SignupView):
     form_class = SignupForm
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Make the account and go on; what another was faster at is said beside its field."""
+        """Make the account and go on. If a concurrent sign-up took the address or the last use of the beta
+        password, show the form with the error beside its field."""
         try:
             response: HttpResponse = super().form_valid(form)
         except beta.Refused as refused:
             form.add_error("beta_password", REFUSED[refused.reason])
+            response = self.form_invalid(form)
         except forms.ValidationError as error:
             form.add_error(None, error)
-        else:
-            return response
-        return self.form_invalid(form)
+            response = self.form_invalid(form)
+        return response
 
 
 class PasswordResetView(views.PasswordResetView):
-    """Asks for a link by mail; where none is sent, says how else."""
+    """Mails a link that resets the password. Without mail, the page explains another way."""
 
     form_class = ResetPasswordForm
     extra_context = {"sends_mail": bool(settings.SENDS_MAIL)}
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Send the link, to an address with an account or not."""
+        """Send the mail; the answer is the same for addresses without an account."""
         if not settings.SENDS_MAIL:
             raise PermissionDenied
         response: HttpResponse = super().post(request, *args, **kwargs)
@@ -104,8 +105,8 @@ class PasswordResetView(views.PasswordResetView):
 @require_safe
 @never_cache
 def reset_link(request: HttpRequest) -> HttpResponse:
-    """The link of a mail: what it proves goes into the session, and out of the address. One that proves
-    nothing makes no session, so that strangers cannot fill the table."""
+    """Move the secret of a mailed link from the address into the session. An invalid link makes no session,
+    so that strangers cannot fill the table of sessions."""
     user, _, key = request.GET.get(LINK, "").partition("-")
     known = user if user.isascii() and user.isalnum() else "0"
     if UserTokenForm({"uidb36": known, "key": key}).is_valid():
@@ -114,13 +115,13 @@ def reset_link(request: HttpRequest) -> HttpResponse:
 
 
 class PasswordResetFromKeyView(views.PasswordResetFromKeyView):
-    """The new password, for who came by the link of a mail."""
+    """Sets a new password after a mailed link was opened."""
 
     form_class = ResetPasswordKeyForm
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Set it. Whoever came by the link reads the mail of the address, which is confirmed with that; the
-        limits on that account do not hold up this browser."""
+        """Set the password. The link came by mail, so the address is confirmed, and this browser gets its own
+        tries for the account."""
         response: HttpResponse = super().form_valid(form)
         throttle.pass_lock(self.request, self.reset_user.email)
         for address in EmailAddress.objects.filter(user=self.reset_user, email__iexact=self.reset_user.email):
@@ -129,12 +130,12 @@ class PasswordResetFromKeyView(views.PasswordResetFromKeyView):
 
 
 class PasswordChangeView(views.PasswordChangeView):
-    """Another password, for who knows the one of now."""
+    """Changes the password; asks for the current one."""
 
     form_class = ChangePasswordForm
 
 
 class ReauthenticateView(views.ReauthenticateView):
-    """The password once more, before what is dangerous."""
+    """Asks for the password again before a dangerous action."""
 
     form_class = ReauthenticateForm

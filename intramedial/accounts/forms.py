@@ -1,4 +1,4 @@
-"""The forms of sign-up and log-in. They check the beta password before they look at anything else."""
+"""Forms of sign-up, log-in and accounts. Those with a beta password check it before any other field."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.forms.utils import ErrorDict
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.utils.functional import Promise, lazy
+from django.utils.functional import lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -30,18 +30,18 @@ REFUSED = {
     "used_up": _("A esa contraseña de la beta no le quedan registros. Pide otra."),
 }
 LIMITED = "limited"
-"""The code of the error that says that no try is left."""
+"""The code of the error of a form when no try is left."""
 LONGEST_PASSWORD = 1024
 
 
 def email_field() -> forms.EmailField:
-    """An address, as it is typed everywhere."""
+    """The field for an e-mail address on all forms."""
     widget = forms.EmailInput(attrs={"autocomplete": "email", "spellcheck": "false"})
     return forms.EmailField(label=_("Correo electrónico"), max_length=254, widget=widget)
 
 
-def password_field(label: str | Promise, autocomplete: str, help_text: str | Promise = "") -> forms.CharField:
-    """A password, never sent back."""
+def password_field(label: Any, autocomplete: str, help_text: Any = "") -> forms.CharField:
+    """The field for a password; a page never repeats what was typed in it."""
     return forms.CharField(
         label=label,
         strip=False,
@@ -52,7 +52,7 @@ def password_field(label: str | Promise, autocomplete: str, help_text: str | Pro
 
 
 def beta_field() -> forms.CharField:
-    """The beta password: nobody's own, so it shows while it is copied from a mail."""
+    """The field for a beta password. It is no personal secret, so it is shown while it is typed."""
     return forms.CharField(
         label=_("Contraseña de la beta"),
         max_length=200,
@@ -64,9 +64,9 @@ def beta_field() -> forms.CharField:
 
 
 class Gated(forms.Form):
-    """A form behind the gate: the beta password is looked at first, and what depends on an account after it.
+    """A form with a beta password, which is checked before the fields that depend on an account.
 
-    `admission` is the beta password that was right; `wait`, set by the view, says that no try is left.
+    `admission` is the valid beta password, None before the check. The view sets `wait` if no try is left.
     """
 
     sign_up = False
@@ -74,7 +74,7 @@ class Gated(forms.Form):
     admission: BetaPassword | None = None
 
     def full_clean(self) -> None:
-        """Look at everything, or at nothing when no try is left."""
+        """Check all fields, or none if no try is left."""
         if self.wait is None:
             super().full_clean()
         else:
@@ -84,16 +84,16 @@ class Gated(forms.Form):
 
     @property
     def closed(self) -> bool:
-        """Whether the beta password, which stands first among the fields, was not right."""
+        """Whether no valid beta password was given. It is the first field that is checked."""
         return self.admission is None
 
     def visible_fields(self) -> list[Any]:
-        """In the order in which they stand on the page, where the beta password comes last."""
+        """The fields in the order of the page, where the beta password comes last."""
         first, *others = super().visible_fields()
         return [*others, first]
 
     def clean_beta_password(self) -> str:
-        """The gate."""
+        """Check the beta password and keep it as `admission`."""
         secret: str = self.cleaned_data["beta_password"]
         try:
             self.admission = beta.check(secret, sign_up=self.sign_up)
@@ -102,18 +102,18 @@ class Gated(forms.Form):
         return secret
 
     def no_try_left(self, wait: throttle.Wait) -> forms.ValidationError:
-        """The error of a form whose try was refused: when the next one comes."""
+        """The error of a form whose try was refused; it says when to try again."""
         return forms.ValidationError(wait.words, LIMITED)
 
     def require_try(self, wait: throttle.Wait | None) -> None:
-        """Raises ValidationError for a try that was refused."""
+        """ValidationError if `wait` is given, that is, if the try was refused."""
         if wait is not None:
             self.wait = wait
             raise self.no_try_left(wait)
 
 
 def _way_past() -> str:
-    """How the owner of an account gets in although no try is left."""
+    """Explains to an account's owner how to log in although no try is left."""
     if settings.SENDS_MAIL:
         return gettext(
             "Si es tu cuenta, pide el enlace de «He olvidado la contraseña»: después entras sin esperar."
@@ -132,7 +132,7 @@ class LoginForm(Gated, allauth_forms.LoginForm):
         self.order_fields(["beta_password", "login", "password"])
 
     def no_try_left(self, wait: throttle.Wait) -> forms.ValidationError:
-        """When the next try comes, and how the owner of the account gets in before."""
+        """The error says when to try again, and how the owner can log in before that."""
         return forms.ValidationError(f"{wait.words} {_way_past()}", LIMITED)
 
     def _clean_with_password(self, credentials: dict[str, Any]) -> Any:
@@ -142,11 +142,11 @@ class LoginForm(Gated, allauth_forms.LoginForm):
             cleaned = super()._clean_with_password(credentials)
             confirmed_by_operator(self.user)
             if settings.SENDS_MAIL and not is_confirmed(self.user):
-                # Like a wrong password: whoever signed up with an address of somebody's would else hear here
-                # whether that made an account.
+                # The same error as for a wrong password: otherwise a person who signed up with somebody
+                # else's address could find out whether that made an account.
                 raise get_adapter().validation_error("email_password_mismatch")
         except forms.ValidationError:
-            # Written for an address without an account too, so that both take the same time.
+            # An address without an account gets an entry too, so that both answers take the same time.
             user = User.objects.filter(email__iexact=email).first()
             assert self.admission is not None
             record.act(self.request, "account.login_failed", by=user, beta=self.admission.prefix)
@@ -155,7 +155,7 @@ class LoginForm(Gated, allauth_forms.LoginForm):
         return cleaned
 
     def login(self, request: HttpRequest, redirect_url: str | None = None) -> HttpResponse:
-        """Go on to what is still to be asked, and to the session."""
+        """Continue with the stages of the log-in, which end in the session."""
         assert self.admission is not None
         request.session[beta.SESSION] = self.admission.pk
         response: HttpResponse = super().login(request, redirect_url)
@@ -166,6 +166,7 @@ class SignupForm(Gated, allauth_forms.SignupForm):
     """Sign-up."""
 
     sign_up = True
+    clean: Any  # that of allauth, which gives it no type
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -177,17 +178,20 @@ class SignupForm(Gated, allauth_forms.SignupForm):
         self.order_fields(["beta_password", "email", "password1"])
 
     def validate_unique_email(self, value: str) -> str:
-        """Whether the address is free; not asked before the gate is open."""
+        """Check that the address is free; skipped without a valid beta password."""
         if self.closed:
             return value
-        # Each such try may send a mail to the address.
+        # Each of these tries may send a mail to the address.
         self.require_try(throttle.spend(throttle.of_account("sign-up", value), settings.LOGIN_TRIES))
         email: str = super().validate_unique_email(value)
         return email
 
     def try_save(self, request: HttpRequest) -> tuple[Any, HttpResponse | None]:
-        """Make the account. One that is there already hears of it by mail, and the page says the same in the
-        same time: a password is hashed and a use is counted for it too. Raises beta.Refused."""
+        """Make the account. Raises beta.Refused.
+
+        If the address has an account already, its owner gets a mail, and the page gives the same answer in
+        the same time: it hashes a password and counts a use of the beta password too.
+        """
         if self.account_already_exists:
             make_password(self.cleaned_data["password1"])
             self._claim()
@@ -195,19 +199,20 @@ class SignupForm(Gated, allauth_forms.SignupForm):
         return found
 
     def save(self, request: HttpRequest) -> Any:
-        """The account, its address, the use of the beta password and what the audit log says: all or none."""
+        """Store the account, its address, the use of the beta password and the entry of the audit log in one
+        transaction. ValidationError if the address was taken meanwhile; beta.Refused."""
         assert self.admission is not None
         adapter, email = get_adapter(), self.cleaned_data["email"]
-        user = adapter.new_user(request)
-        adapter.save_user(request, user, self, commit=False)  # hashes the password: not within a transaction
+        user: Any = adapter.new_user(request)
+        adapter.save_user(request, user, self, commit=False)  # hashes the password, outside the transaction
         try:
             with transaction.atomic():
                 self._claim()
                 user.save()
                 setup_user_email(request, user, [EmailAddress(email=email)])
-                beta.note(self.admission.pk, user, BetaUse.Kind.SIGNUP)
+                beta.record_use(self.admission.pk, user, BetaUse.Kind.SIGNUP)
                 record.act(request, "account.signed_up", by=user, beta=self.admission.prefix)
-        except IntegrityError:  # sent twice at once: the other was first
+        except IntegrityError:  # a concurrent request has made the account
             raise forms.ValidationError({"email": adapter.error_messages["email_taken"]}) from None
         request.session[beta.SESSION] = self.admission.pk
         return user
@@ -218,12 +223,13 @@ class SignupForm(Gated, allauth_forms.SignupForm):
 
 
 class NewPassword(forms.Form):
-    """Twice the same new password, by the rules."""
+    """A new password, typed twice and checked by the rules."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         checked: Any = self.fields["password1"]
         checked.label = _("Contraseña nueva")
+        field: Any
         for name, field in self.fields.items():
             field.widget.attrs.pop("placeholder", None)
             field.max_length = LONGEST_PASSWORD
@@ -241,11 +247,11 @@ class ChangePasswordForm(NewPassword, allauth_forms.ChangePasswordForm):
 
 
 class ResetPasswordKeyForm(NewPassword, allauth_forms.ResetPasswordKeyForm):
-    """The new password twice, behind a link that came by mail."""
+    """The new password twice, after a mailed link was opened."""
 
 
 class ResetPasswordForm(allauth_forms.ResetPasswordForm):
-    """To which address the link goes."""
+    """The address that the link is mailed to."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -253,7 +259,7 @@ class ResetPasswordForm(allauth_forms.ResetPasswordForm):
 
 
 class ReauthenticateForm(allauth_forms.ReauthenticateForm):
-    """The password once more."""
+    """The password again."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -269,12 +275,12 @@ class DeleteAccountForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
 
     def clean_email(self) -> str:
-        """Whether it is that of the account."""
+        """ValidationError if it is not the account's address."""
         email: str = self.cleaned_data["email"]
         if email.strip().lower() != self.user.email.lower():
             raise forms.ValidationError(gettext("No es la dirección de esta cuenta."))

@@ -1,6 +1,6 @@
-"""Who logs in, and the beta passwords that let them."""
+"""Accounts, beta passwords, requests for access, and counted tries."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
@@ -12,18 +12,18 @@ class UserManager(BaseUserManager["User"]):
     """Makes users named by their e-mail address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """A saved user; without a password nobody can log in as them."""
+        """Save and return a user. Without a password, nobody can log in to the account."""
         user = self.model(email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """A saved user who may do everything in the admin."""
+        """Save and return a user with all permissions in the admin."""
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, email: str | None) -> "User":
-        """The user of that address, however it is written."""
+        """The user with that address, in upper or lower case."""
         return self.get(email__iexact=email)
 
 
@@ -40,7 +40,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     USERNAME_FIELD = "email"
     EMAIL_FIELD = "email"
-    REQUIRED_FIELDS: list[str] = []
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
 
     class Meta:
         verbose_name = "cuenta"
@@ -52,7 +52,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class BetaPassword(models.Model):
-    """A password that admits beta testers; only its beginning and a hash of it are kept."""
+    """A password that admits beta testers. Only its first characters and its hash are stored."""
 
     label = models.CharField("para quién", max_length=200, blank=True)
     prefix = models.CharField("principio", max_length=16)
@@ -80,10 +80,10 @@ class BetaPassword(models.Model):
 
 
 class BetaUse(models.Model):
-    """One use of a beta password: who came in with it, how, and when."""
+    """One use of a beta password: by which account, for what, and when."""
 
     class Kind(models.TextChoices):
-        """What for."""
+        """What the beta password was used for."""
 
         SIGNUP = "signup", "registro"
         LOGIN = "login", "acceso"
@@ -104,7 +104,7 @@ class BetaUse(models.Model):
 
 
 class AccessRequest(models.Model):
-    """Somebody who asks for access to the beta."""
+    """A request for access to the beta."""
 
     email = models.EmailField("correo electrónico", unique=True)
     name = models.CharField("nombre", max_length=80, blank=True)
@@ -122,7 +122,7 @@ class AccessRequest(models.Model):
 
 
 class Try(models.Model):
-    """One try of something that may be tried so many times an hour, by whom: only a keyed hash is kept."""
+    """One try of an action that is limited per hour. `of` names the action and a keyed hash of the caller."""
 
     of = models.CharField("qué y quién", max_length=80)
     at = models.DateTimeField("cuándo", default=timezone.now, db_index=True)
@@ -137,8 +137,8 @@ class Try(models.Model):
 
 
 class CacheEntry(models.Model):
-    """A row of Django's cache (`CACHES`), which is a table so that all processes share it. See `throttle.py`
-    for the limits that say when to try again; in the cache are those of allauth's own pages."""
+    """A row of Django's cache (`CACHES`), which is a table so that all processes share it. It holds the
+    counters of allauth's own rate limits; other limits are in `throttle.py`."""
 
     cache_key = models.CharField("clave", max_length=255, primary_key=True)
     value = models.TextField("valor")

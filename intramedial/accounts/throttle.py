@@ -1,21 +1,21 @@
-"""Limits on tries: so many in an hour under one name. Tries are rows, so that all processes count together,
-and so that a refusal can say when the next try comes.
+"""Limits on tries: a number of tries per hour under each name. A try is a row, so all processes count
+together, and a refusal can say when the next try is allowed.
 
-Log-in counts under three names:
+A log-in is counted under three names:
 
-- the address that asks, with all accounts it names (`LOGIN_TRIES`);
-- the pair of address and account (`LOGIN_TRIES`);
-- the account, from all addresses together (`ACCOUNT_TRIES`): the bound on guessing one password.
+- the client's address, for all accounts together (`LOGIN_TRIES`);
+- the pair of client's address and account (`LOGIN_TRIES`);
+- the account, from all addresses together (`ACCOUNT_TRIES`): this bounds guesses of one password.
 
-So a stranger at one address cannot use up the tries of an account's owner at another. A stranger with many
-addresses can reach the third limit. Past it leads a link by mail: a browser that set a new password by it has
-tries of its own for that account (`pass_lock`). Where no mail is sent, `manage.py account unlock` forgets the
-tries of an account. An address without an account is counted like one that has one.
+So a stranger at one address cannot use up the tries of an account's owner at another address. A stranger with
+many addresses can reach the third limit. The owner gets past it with a mailed link: a browser that has set a
+new password by that link gets its own tries for the account (`pass_lock`). Without mail, an operator runs
+`manage.py account unlock`. Tries for an e-mail address without an account are counted in the same way.
 """
 
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from allauth.core.internal import ratelimit
 from django.conf import settings
@@ -30,21 +30,21 @@ from intramedial.accounts.configuration import LINKS_TO_ADDRESS
 from intramedial.accounts.models import Try
 from intramedial.audit.record import address_of
 from intramedial.databases import take_turns
+from intramedial.databases.hourly import HOUR, seconds_until_room
 from intramedial.http.addresses import address_hash
 
-HOUR = timedelta(hours=1)
 SWEPT = 5
 
 
 @dataclass(frozen=True)
 class Wait:
-    """No try is left; the next one comes in so many seconds."""
+    """No try is left; the next one is allowed in `seconds`."""
 
     seconds: int
 
     @property
     def words(self) -> str:
-        """When to try again, for people."""
+        """A sentence that says when to try again, in the language of the page."""
         minutes = -(-self.seconds // 60)
         return ngettext(
             "Demasiados intentos. Vuelve a probar dentro de %(minutes)s minuto.",
@@ -54,23 +54,23 @@ class Wait:
 
 
 PASSED = "passed_lock"
-"""The key under which a session keeps the account that its browser came to by a link of a mail."""
+"""The key under which a session keeps the account whose mailed link was opened in its browser."""
 PART = 32
-"""Hexadecimal digits of a hash where a name holds two."""
+"""Hexadecimal digits of each hash in a name that holds two hashes."""
 
 
 def of_address(what: str, request: HttpRequest) -> str:
-    """The name under which the tries of the address that sends `request` are counted."""
+    """The name under which tries of the client's address are counted."""
     return f"{what}:{address_hash(address_of(request))}"
 
 
 def of_account(what: str, email: str) -> str:
-    """The same of an account, whether or not there is one of that address."""
+    """The name under which tries for an account are counted, whether or not the account exists."""
     return f"{what}:{_account_hash(email)}"
 
 
 def of_pair(request: HttpRequest, email: str) -> str:
-    """The same of an account as the address that sends `request` tries it."""
+    """The name under which tries of the client's address for an account are counted."""
     return f"{_pairs_of(email)}{address_hash(address_of(request))[:PART]}"
 
 
@@ -83,19 +83,19 @@ def _account_hash(email: str) -> str:
 
 
 def pass_lock(request: HttpRequest, email: str) -> None:
-    """Give the session of `request` tries of its own for the account of `email`.
+    """Give the session of `request` its own tries for the account of `email`.
 
-    For a browser that came by a link that was mailed to that address.
+    Call it for a browser in which a link mailed to that address was opened.
     """
     request.session[PASSED] = {"account": _account_hash(email), "number": secrets.token_hex(8)}
-    _mail_links_again(request, email)
+    _reset_link_limit(request, email)
 
 
-def _mail_links_again(request: HttpRequest, email: str) -> None:
-    """Forget how many links were mailed to an address. A new password or a log-in has ended all of them.
+def _reset_link_limit(request: HttpRequest, email: str) -> None:
+    """Forget how many links were mailed to an address, after a new password or a log-in made them invalid.
 
-    Strangers can use up the mails of an hour. Then the account's owner has links that work, until one of them
-    is used: only after that is there need of another.
+    Strangers can use up the mails of an hour. Until then the account's owner has links that work and needs no
+    other mail.
     """
     ratelimit.clear(
         request,
@@ -107,7 +107,7 @@ def _mail_links_again(request: HttpRequest, email: str) -> None:
 
 
 def of_passed(request: HttpRequest, email: str) -> str | None:
-    """The name of a session's own tries for an account; None for a session without any for that account."""
+    """The name under which a session's own tries for an account are counted; None if it has none."""
     passed = request.session.get(PASSED)
     if passed is None or not constant_time_compare(passed["account"], _account_hash(email)):
         return None
@@ -115,56 +115,55 @@ def of_passed(request: HttpRequest, email: str) -> str | None:
 
 
 def spend_on_account(request: HttpRequest, email: str) -> Wait | None:
-    """Count a try to log in to an account, whether or not it exists; None if it may be made."""
+    """Count a try to log in to an account, whether or not it exists. None if the try is allowed."""
     if of_passed(request, email) is not None:
-        return None  # counted by the view
+        return None  # the view has counted it
     wait = spend(of_pair(request, email), settings.LOGIN_TRIES)
     return wait or spend(of_account("account", email), settings.ACCOUNT_TRIES)
 
 
 def succeed(request: HttpRequest, email: str) -> None:
-    """The try that was counted last was no wrong one: the address has all its tries of the account again, and
-    the account its one."""
+    """Undo the count of a try that succeeded: forget the address's tries for the account, and the last try
+    that was counted for the account itself."""
     forget(of_pair(request, email))
     last = Try.objects.filter(of=of_account("account", email)).order_by("-at").first()
     if last is not None and of_passed(request, email) is None:
         last.delete()
     request.session.pop(PASSED, None)
-    _mail_links_again(request, email)
+    _reset_link_limit(request, email)
 
 
 def unlock(email: str) -> int:
-    """Forget all tries of an account, from wherever; returns how many there were."""
+    """Forget all tries for an account, from all addresses. Returns how many there were."""
     names = Q(of=of_account("account", email)) | Q(of__startswith=_pairs_of(email))
     return Try.objects.filter(names, at__gt=timezone.now() - HOUR).delete()[0]
 
 
 def spend(of: str, limit: int) -> Wait | None:
-    """Count a try; None if it may be made, else how long to wait. One that is refused does not count."""
+    """Count a try under a name. None if it is allowed, else how long to wait; refused tries do not count."""
     now = timezone.now()
     with transaction.atomic():
         take_turns(f"try {of}")
-        recent = Try.objects.filter(of=of, at__gt=now - HOUR)
-        if recent.count() < limit:
-            Try.objects.create(of=of, at=now)
-            _sweep(now)
-            return None
-        oldest = recent.order_by("-at")[limit - 1].at
-    return Wait(max(1, int((oldest + HOUR - now).total_seconds())))
+        seconds = seconds_until_room(Try.objects.filter(of=of), "at", limit, now)
+        if seconds is not None:
+            return Wait(seconds)
+        Try.objects.create(of=of, at=now)
+        _sweep(now)
+        return None
 
 
 def _sweep(now: datetime) -> None:
-    """Delete some that no longer count, more than come: the table has those of the last hour and few more."""
+    """Delete some old tries, more than are added, so that the table holds little more than the last hour."""
     old = Try.objects.filter(at__lte=now - HOUR).order_by("at")
     Try.objects.filter(pk__in=old.values("pk")[:SWEPT]).delete()
 
 
 def forget(of: str) -> None:
-    """The tries that were counted do not matter any more."""
+    """Forget the tries counted under a name."""
     Try.objects.filter(of=of).delete()
 
 
 def purge() -> int:
-    """Delete the tries that no longer count; returns how many."""
+    """Delete the tries that are older than an hour. Returns how many."""
     count, _ = Try.objects.filter(at__lte=timezone.now() - HOUR).delete()
     return count

@@ -1,6 +1,6 @@
-"""Addresses of sign-up, log-in and an account. Of allauth's, those that are used, under names of ours.
+"""Addresses of sign-up, log-in and accounts. Only the views of allauth that are used have one.
 
-What a mail's link proves goes in its query, which no log has.
+The secret of a mailed link is in its query, because queries are never logged.
 """
 
 from allauth.account import views as allauth_account

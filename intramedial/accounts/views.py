@@ -1,4 +1,4 @@
-"""The pages of an account: what it is, its address, its sessions, its end."""
+"""The pages of an account: its name, its address, its sessions, its deletion."""
 
 from typing import Any
 
@@ -19,14 +19,14 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from intramedial.accounts import browsers, deletion, throttle
+from intramedial.accounts import deletion, throttle
 from intramedial.accounts.adapter import LINK
 from intramedial.accounts.entrance import TOO_MANY_REQUESTS
 from intramedial.accounts.forms import DeleteAccountForm, email_field
 from intramedial.accounts.models import User
 from intramedial.audit import record
-from intramedial.web.reauthentication import password_again
 from intramedial.workspaces import names
+from intramedial.workspaces.access import reauthenticated
 
 LONGEST_NUMBER = 18
 NEW_ADDRESSES_PER_HOUR = 5
@@ -34,13 +34,13 @@ page = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class NameForm(forms.Form):
-    """What others see beside the address."""
+    """The name that other members see beside the address."""
 
     name = forms.CharField(label=_("Nombre"), max_length=names.MAX_NAME, required=False)
     name.help_text = _("Lo ven los demás miembros de tus espacios, junto a tu correo.")
 
     def clean_name(self) -> str:
-        """Empty, or a name that shows as what it is."""
+        """An empty text, or a name by the rules of `names.normal`."""
         name: str = self.cleaned_data["name"]
         return names.normal(name) if name else ""
 
@@ -48,14 +48,15 @@ class NameForm(forms.Form):
 class EmailForm(forms.Form):
     """The new address."""
 
-    def __init__(self, *args: Any, user: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
         self.fields["email"] = email_field()
         self.fields["email"].label = _("Correo nuevo")
 
     def clean_email(self) -> str:
-        """Another than now. Whether it is somebody else's is not told where mail can tell its owner."""
+        """An address other than the current one. If mail is sent, the form does not show whether another
+        account has the address: its owner gets a mail instead."""
         email = get_adapter().clean_email(self.cleaned_data["email"].lower())
         if email == self.user.email.lower():
             raise get_adapter().validation_error("same_as_current")
@@ -64,7 +65,13 @@ class EmailForm(forms.Form):
         return str(email)
 
 
-def _taken(email: str, user: Any) -> bool:
+def _user(request: HttpRequest) -> User:
+    """The account of a request with a session."""
+    assert request.user.is_authenticated
+    return request.user
+
+
+def _taken(email: str, user: User) -> bool:
     return (
         User.objects.filter(email__iexact=email).exclude(pk=user.pk).exists()
         or EmailAddress.objects.filter(email__iexact=email).exclude(user=user).exists()
@@ -75,8 +82,8 @@ def _taken(email: str, user: Any) -> bool:
 @never_cache
 @login_required
 def account(request: HttpRequest) -> HttpResponse:
-    """What there is, and where to change it."""
-    user: Any = request.user
+    """The overview of an account, and the form for its name."""
+    user = _user(request)
     form = NameForm(request.POST if request.method == "POST" else None, initial={"name": user.name})
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
@@ -96,11 +103,11 @@ def account(request: HttpRequest) -> HttpResponse:
 @page
 @never_cache
 @login_required
-@password_again
+@reauthenticated
 def email(request: HttpRequest) -> HttpResponse:
-    """Another address; where mail is configured it counts once it is confirmed. Since mail goes to whatever
-    was typed, it is not to be typed without end."""
-    user: Any = request.user
+    """Change the address. If mail is sent, the new address is used once it is confirmed. Since each change
+    mails the typed address, changes are limited per hour."""
+    user = _user(request)
     form = EmailForm(request.POST if request.method == "POST" else None, user=user)
     wait = None
     if request.method == "POST" and form.is_valid():
@@ -119,7 +126,7 @@ def email(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _change_address(request: HttpRequest, user: Any, address: str) -> None:
+def _change_address(request: HttpRequest, user: User, address: str) -> None:
     try:
         with transaction.atomic():
             EmailAddress.objects.filter(user=user).delete()
@@ -127,21 +134,21 @@ def _change_address(request: HttpRequest, user: Any, address: str) -> None:
             user.email = address
             user.save(update_fields=["email"])
             record.act(request, "account.email_changed")
-    except IntegrityError:  # taken in this very moment
+    except IntegrityError:  # a concurrent request took the address
         messages.error(request, str(get_adapter().error_messages["email_taken"]))
     else:
         messages.success(request, gettext("Dirección cambiada."))
 
 
 class ConfirmEmailView(views.ConfirmEmailView):
-    """The link of a mail. An address that became another account's in the meantime stays theirs."""
+    """Confirms an address by a mailed link, unless another account has taken the address meanwhile."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take from the query what the link proves."""
+        """Take the secret of the link from the query."""
         super().setup(request, *args, key=request.GET.get(LINK, ""), **kwargs)
 
     def post(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Confirm it."""
+        """Confirm the address."""
         try:
             with transaction.atomic():
                 response: HttpResponse = super().post(*args, **kwargs)
@@ -157,8 +164,9 @@ class ConfirmEmailView(views.ConfirmEmailView):
 @never_cache
 @login_required
 def sessions(request: HttpRequest) -> HttpResponse:
-    """Where this account is logged in; each can be ended, and all but this one at once."""
-    mine = UserSession.objects.filter(user=request.user)
+    """The sessions of the account. The form ends one of them, or all but the current one."""
+    user = _user(request)
+    mine = UserSession.objects.filter(user=user)
     if request.method == "POST":
         number = request.POST.get("session", "")
         others = mine.exclude(session_key=request.session.session_key)
@@ -173,11 +181,11 @@ def sessions(request: HttpRequest) -> HttpResponse:
                 record.act(request, "account.session_ended")
         messages.success(request, gettext("Sesión terminada.") if number else gettext("Sesiones terminadas."))
         return redirect("account_sessions")
-    found = sorted(UserSession.objects.purge_and_list(request.user), key=lambda one: one.last_seen_at)
+    found = sorted(UserSession.objects.purge_and_list(user), key=lambda one: one.last_seen_at)
     listed = [
         {
             "pk": one.pk,
-            "browser": browsers.name(one.user_agent),
+            "browser": browser_name(one.user_agent),
             "address": one.ip,
             "since": one.created_at,
             "seen": one.last_seen_at,
@@ -191,23 +199,49 @@ def sessions(request: HttpRequest) -> HttpResponse:
 @page
 @never_cache
 @login_required
-@password_again
+@reauthenticated
 def delete(request: HttpRequest) -> HttpResponse:
-    """The end of an account, with its address typed."""
-    user: Any = request.user
+    """Delete the account, once its address is typed."""
+    user = _user(request)
     form = DeleteAccountForm(request.POST if request.method == "POST" else None, user=user)
     if request.method == "POST" and form.is_valid():
         try:
             deletion.delete(request, User.objects.get(pk=user.pk))
-        except deletion.Needed:
+        except deletion.StillNeeded:
             return redirect("account_delete")
         request.session.flush()
         messages.success(request, gettext("Tu cuenta está borrada."))
         return redirect("home")
     context = {
         "form": form,
-        "waiting": deletion.waiting_for(user),
-        "alone": deletion.nobody_elses(user),
+        "left_without_owner": deletion.left_without_owner(user),
+        "without_others": deletion.without_others(user),
         "last_administrator": deletion.is_last_administrator(user),
     }
     return render(request, "account/delete.html", context)
+
+
+# The first word found decides, because most browsers name older browsers too.
+BROWSERS = (
+    *(("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("FxiOS", "Firefox")),
+    *(
+        ("CriOS", "Chrome"),
+        ("Chrome", "Chrome"),
+        ("Safari", "Safari"),
+        ("curl", "curl"),
+        ("python", "Python"),
+    ),
+)
+SYSTEMS = (
+    *(("iPhone", "iPhone"), ("iPad", "iPad"), ("Android", "Android"), ("Windows", "Windows")),
+    *(("Macintosh", "macOS"), ("CrOS", "ChromeOS"), ("Linux", "Linux")),
+)
+
+
+def browser_name(user_agent: str) -> str:
+    """The browser's name from its User-Agent, as in «Firefox en Linux»."""
+    browser = next((words for sign, words in BROWSERS if sign in user_agent), "")
+    system = next((words for sign, words in SYSTEMS if sign in user_agent), "")
+    if browser and system:
+        return gettext("%(browser)s en %(system)s") % {"browser": browser, "system": system}
+    return browser or system or gettext("Un programa que no dice cuál es")

@@ -1,12 +1,12 @@
-"""Who may watch a workspace live, and whether they still may.
+"""Who may watch a workspace over a live socket, at first and as long as the socket is open.
 
-A socket outlives the request that opened it. So its watcher is a value that can be asked again: what it was
-let in with is looked up anew, for all watchers of a process at once, as long as the socket is open.
+A socket outlives the request that opened it. So its watcher is a value that holds its credentials, and
+`check` looks up the credentials of all watchers of a process at once, again and again.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import auth
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
@@ -18,10 +18,10 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from intramedial.accounts import beta
-from intramedial.databases.threads import DatabaseThreads
+from intramedial.http.calls import RequestParts
 from intramedial.http.problems import Problem
 from intramedial.workspaces import keys, tickets
-from intramedial.workspaces.authentication.callers import RequestParts, authenticate
+from intramedial.workspaces.authentication import callers
 from intramedial.workspaces.models import ApiKey, Membership, Trial
 
 NOT_FOUND = "There is no such workspace, or it is not yours."
@@ -31,15 +31,15 @@ NO_MEMBER = "You are no longer a member of this workspace."
 TICKET_USED = "The ticket is unknown, was used before or came too late: ask for another."
 TRIAL_OVER = "The trial is over."
 
-PART = 500
-"""Look-ups name at most so many rows at once."""
+Result = TypeVar("Result")
 
-threads = DatabaseThreads("watchers", 1)
+PART = 500
+"""Most values in one look-up."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A person who is logged in and a member of the workspace."""
+    """A person with a log-in session who is a member of the workspace."""
 
     workspace: str
     user: int
@@ -60,7 +60,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Visitor:
-    """A visitor with a ticket of the trial that the workspace is for."""
+    """A visitor with a ticket for the workspace of a trial."""
 
     workspace: str
 
@@ -71,9 +71,11 @@ Watcher = Member | Program | Visitor
 
 
 async def member(workspace: str, session: str | None) -> Member:
-    """The member whose session it is. Problem: `unauthenticated`; `not_found` for a workspace that
-    is unknown or not theirs; `authority_unavailable`."""
-    user = await threads.run(lambda: _user_of(session), repeatable=True) if session else None
+    """The member to whom the session belongs. Problem: `unauthenticated`; `not_found` for a workspace that
+    does not exist or has no such member; `authority_unavailable`."""
+    user = (
+        await callers.process().watchers.run(lambda: _user_of(session), repeatable=True) if session else None
+    )
     if user is None or session is None:
         raise Problem("unauthenticated", LOGGED_OUT)
     watcher = Member(workspace, user, session)
@@ -83,9 +85,9 @@ async def member(workspace: str, session: str | None) -> Member:
 
 
 async def program(workspace: str, parts: RequestParts) -> Program:
-    """The program whose key the handshake bears. Problem: `unauthenticated`; `not_found` for another
-    workspace than the key's; `authority_unavailable`."""
-    principal = await authenticate(parts, spend=False)
+    """The program whose API key the handshake carries. Problem: `unauthenticated`; `not_found` for a
+    workspace other than the key's; `authority_unavailable`."""
+    principal = await callers.authenticate(parts, spend=False)
     if principal.workspace != workspace:
         raise Problem("not_found", NOT_FOUND)
     secret = parts.headers["authorization"].partition(" ")[2].strip(" ")
@@ -93,7 +95,7 @@ async def program(workspace: str, parts: RequestParts) -> Program:
 
 
 async def visitor(ticket: str) -> Visitor:
-    """The visitor to whom the ticket was given, once. Problem: `unauthenticated`, `trial_expired`,
+    """The visitor with that ticket, which is used up. Problem: `unauthenticated`, `trial_expired`,
     `authority_unavailable`."""
     workspace = await tickets.redeem(ticket)
     if workspace is None:
@@ -105,14 +107,19 @@ async def visitor(ticket: str) -> Visitor:
 
 
 async def check(watchers: Iterable[Watcher]) -> dict[Watcher, Problem]:
-    """Those who may not watch any more, and why. Problem `authority_unavailable` if that cannot be known."""
-    asked = set(watchers)
-    return await threads.run(lambda: _ended(asked), repeatable=True) if asked else {}
+    """The watchers that may no longer watch, each with the reason. Problem `authority_unavailable` if the
+    database does not answer."""
+    unique = set(watchers)
+    return await _look_up(lambda: _ended(unique)) if unique else {}
 
 
 def stop() -> None:
-    """At the end of the process: close the connections."""
-    threads.close()
+    """Close the connections, at the end of the process."""
+    callers.process().watchers.close()
+
+
+async def _look_up(job: Callable[[], Result]) -> Result:
+    return await callers.process().watchers.run(job, repeatable=True)
 
 
 def _user_of(session_key: str) -> Any:
@@ -146,8 +153,9 @@ def _ended(watchers: set[Watcher]) -> dict[Watcher, Problem]:
 
 
 def _sessions_in_force(members: list[Member]) -> set[tuple[str, int]]:
-    """Sessions that have not ended, each with its user: not logged out, not expired, the account active and
-    its password the same as at log-in, the beta password that let it in not revoked."""
+    """The sessions in force among those of `members`, each with its user. A session is in force if it has not
+    ended, the account is active, its password has not changed since the log-in, and its beta password is not
+    revoked."""
     if not members:
         return set()
     rows = _in_parts(
@@ -155,7 +163,7 @@ def _sessions_in_force(members: list[Member]) -> set[tuple[str, int]]:
         lambda part: Session.objects.filter(session_key__in=part, expire_date__gt=timezone.now()),
     )
     contents = {row.session_key: row.get_decoded() for row in rows}
-    let_in_by = beta.unrevoked(content.get(beta.SESSION) for content in contents.values())
+    unrevoked = beta.unrevoked(content.get(beta.SESSION) for content in contents.values())
     users = {
         user.pk: user
         for user in _in_parts(
@@ -168,7 +176,7 @@ def _sessions_in_force(members: list[Member]) -> set[tuple[str, int]]:
         for member in members
         if (content := contents.get(member.session)) is not None
         and (user := users.get(member.user)) is not None
-        and content.get(beta.SESSION) in let_in_by
+        and content.get(beta.SESSION) in unrevoked
         and content.get(SESSION_KEY) == str(user.pk)
         and constant_time_compare(content.get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())
     }
@@ -207,6 +215,6 @@ def _trials_in_force(visitors: list[Visitor]) -> set[str]:
 
 
 def _in_parts(values: set[Any], find: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
-    """All rows that `find` gives for these values, asked for in parts that a statement can hold."""
+    """All rows that `find` returns for the values, looked up in parts small enough for one statement."""
     every = list(values)
     return [row for start in range(0, len(every), PART) for row in find(every[start : start + PART])]

@@ -1,1 +1,1 @@
-"""Who did what, when and from where: a record that is only ever added to."""
+"""The audit log: who did what, when and from which address. Entries are only added."""

@@ -1,4 +1,4 @@
-"""The entries of the audit log. They are added, and go when they are older than they are kept."""
+"""The entries of the audit log. Entries are only added, and deleted when they are older than `AUDIT_DAYS`."""
 
 from typing import Any, NoReturn
 
@@ -7,10 +7,10 @@ from django.utils import timezone
 
 
 class Entry(models.Model):
-    """One act: who, what, on what, when, from where.
+    """One act: who did what to what, when, and from which address.
 
-    `actor` is the account's number, so that nothing personal is left of an account that is deleted; none for
-    a command or the service itself. `workspace` is its `ws_…`, empty for what concerns an account alone.
+    `actor` is the account's number, so that no personal data remain after the account is deleted; None for a
+    command or the service itself. `workspace` is its `ws_…`, empty for acts about an account only.
     """
 
     at = models.DateTimeField("cuándo", default=timezone.now, db_index=True)
@@ -30,11 +30,11 @@ class Entry(models.Model):
         return f"{self.action} {self.target}".strip()
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Add the entry. TypeError for one that is there already."""
+        """Add the entry. TypeError for an entry that was added already."""
         if not self._state.adding:
             raise TypeError("An audit entry is never changed.")
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Never one by one: see `entries.purge`."""
+        """TypeError: single entries are never deleted; see `entries.purge`."""
         raise TypeError("An audit entry is never deleted.")

@@ -1,4 +1,4 @@
-"""Writing the audit log. An act and its entry go into the same transaction: call this inside it."""
+"""Writing the audit log. An act and its entry belong in one transaction: call `act` inside it."""
 
 from typing import Any
 
@@ -18,10 +18,11 @@ def act(
     by: Any = None,
     **detail: Any,
 ) -> None:
-    """Note an act: `action` as in `workspace.renamed`; `request` says who and from where, None for a command.
+    """Add an entry for an act, such as `workspace.renamed`.
 
-    `by` is the account where the request does not say it: before log-in, after log-out. `detail` is small, of
-    JSON's types, and without secrets.
+    The account and the address are those of `request`, which is None for a command. `by` is the account if
+    the request has none: before a log-in, after a log-out. `detail` holds a few values of JSON's types, no
+    secrets.
     """
     user = by if by is not None else getattr(request, "user", None)
     Entry.objects.create(
@@ -35,7 +36,7 @@ def act(
 
 
 def address_of(request: HttpRequest) -> str:
-    """The address of the one who asks, through trusted proxies alone."""
+    """The address of the client, behind trusted proxies."""
     return client_address(
         request.META.get("REMOTE_ADDR", ""),
         request.META.get("HTTP_X_FORWARDED_FOR", ""),

@@ -1,1 +1,1 @@
-"""Legal notice, privacy, cookies, and how long what is kept."""
+"""Legal notice, privacy, cookies, how long data are kept, and deleting them after that."""

@@ -1,14 +1,14 @@
-"""What is kept no longer goes: once a day, from a thread of the server, and with the command `purge`."""
+"""Deleting old data: once a day in a thread of the server, and with the command `purge`."""
 
 import logging
-import threading
 
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from django.utils import timezone
 
-from intramedial.accounts import purging as accounts
+from intramedial.accounts import deletion
 from intramedial.audit import entries
+from intramedial.databases.periodic import Periodic
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Invitation, Nonce
 
@@ -19,19 +19,19 @@ EACH_S = 86_400.0
 
 
 def purge() -> dict[str, int]:
-    """Delete it in the database of who there is; how many rows went of each kind."""
+    """Delete old rows of accounts, workspaces and the audit log. Returns how many of each kind."""
     now = timezone.now()
     return {
         "trials": _trials(),
         "nonces": Nonce.objects.filter(expires_at__lte=now).delete()[0],
         "invitations": Invitation.objects.filter(expires_at__lte=now).delete()[0],
-        "accounts": accounts.purge(),
+        "accounts": deletion.purge(),
         "audit": entries.purge(settings.AUDIT_DAYS),
     }
 
 
 def _trials() -> int:
-    """The others do not wait for a ledger that is away."""
+    """How many trials were deleted. A ledger that does not answer is logged and does not stop the rest."""
     try:
         return provision.purge_trials()
     except DatabaseError as error:
@@ -39,30 +39,15 @@ def _trials() -> int:
         return 0
 
 
-class Purger:
-    """Does so once a day. Of several processes each does: what one has deleted the next does not find."""
+def _purge_or_log() -> None:
+    try:
+        purge()
+    except Exception as error:
+        logger.warning("not purged: %s: %s", type(error).__name__, error)
+
+
+class Purger(Periodic):
+    """Purges once a day. Each of several processes does it; what one has deleted, the others do not find."""
 
     def __init__(self, first_s: float = FIRST_S, each_s: float = EACH_S) -> None:
-        self._first_s, self._each_s = first_s, each_s
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="purging", daemon=True)
-
-    def start(self) -> None:
-        """Begin to wait for the first time."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End; what is under way is undone by the database or finished."""
-        self._stopping.set()
-        self._thread.join(timeout=2)
-
-    def _work(self) -> None:
-        wait_s = self._first_s
-        while not self._stopping.wait(wait_s):
-            wait_s = self._each_s
-            try:
-                purge()
-            except Exception as error:
-                logger.warning("not purged: %s: %s", type(error).__name__, error)
-            finally:
-                connections.close_all()
+        super().__init__("purging", _purge_or_log, "not purged", first_s=first_s, each_s=each_s)

@@ -1,4 +1,5 @@
-"""What is kept and for how long, as the legal pages say it. Every figure is the one that the code goes by."""
+"""The tables of the legal pages: which data are kept, and for how long. The figures are those that the code
+uses."""
 
 from typing import NamedTuple
 
@@ -7,15 +8,15 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from intramedial.accounts import purging
+from intramedial.accounts import deletion
 
-# Of the leases' module, which the platform does not know; a test holds it to that one.
+# The figure of `coordination`, which the platform must not import. A test compares the two.
 HISTORY_DAYS = 90
 DAY_S = 86_400
 
 
-class Kept(NamedTuple):
-    """Something that is kept."""
+class Row(NamedTuple):
+    """One row of the retention page."""
 
     what: str
     which: str
@@ -23,7 +24,7 @@ class Kept(NamedTuple):
 
 
 class Cookie(NamedTuple):
-    """A cookie that is set."""
+    """One row of the page about cookies."""
 
     name: str
     what: str
@@ -31,12 +32,12 @@ class Cookie(NamedTuple):
 
 
 def days(count: int) -> str:
-    """As in «14 días»."""
+    """A number of days in words, as in «14 días»."""
     return ngettext("%(count)s día", "%(count)s días", count) % {"count": count}
 
 
 def figures() -> dict[str, str]:
-    """The times that the texts name."""
+    """The times that the texts of the legal pages contain."""
     return {
         "audit": days(settings.AUDIT_DAYS),
         "access": days(settings.ACCESS_REQUEST_DAYS),
@@ -45,49 +46,49 @@ def figures() -> dict[str, str]:
     }
 
 
-def rows() -> list[Kept]:
-    """What is kept, of whom, and until when."""
+def rows() -> list[Row]:
+    """The rows of the retention page."""
     return [*_of_accounts(), *_of_workspaces()]
 
 
-def _of_accounts() -> list[Kept]:
+def _of_accounts() -> list[Row]:
     return [
-        Kept(
+        Row(
             _("Tu cuenta"),
             _("correo, nombre si lo pones, un resumen de la contraseña que no permite recuperarla"),
             _("hasta que la borras"),
         ),
-        Kept(
+        Row(
             _("Una cuenta sin confirmar"),
             _("lo mismo, si nadie sigue el enlace que mandamos a su correo"),
-            days(purging.UNCONFIRMED_DAYS),
+            days(deletion.UNCONFIRMED_DAYS),
         ),
-        Kept(
+        Row(
             _("Verificación en dos pasos"),
             _("el secreto de tu aplicación y los códigos de recuperación, cifrados"),
             _("hasta que la quitas"),
         ),
-        Kept(
+        Row(
             _("Sesiones"),
             _("desde qué dirección y con qué navegador entraste, y cuándo se usó por última vez"),
             _("%(days)s desde su último uso, o hasta que sales") % {"days": days(settings.SESSION_DAYS)},
         ),
-        Kept(
+        Row(
             _("Usos de la beta"),
             _("con qué contraseña de la beta entraste, y cuándo"),
             _("hasta que borras la cuenta, y como mucho %(days)s") % {"days": days(settings.AUDIT_DAYS)},
         ),
-        Kept(
+        Row(
             _("Intentos de entrar"),
             _("resúmenes con clave de la dirección y del correo, que no permiten recuperarlos"),
             _("1 hora"),
         ),
-        Kept(
+        Row(
             _("Peticiones de acceso a la beta"),
             _("correo, nombre si lo pones, lo que escribes"),
             days(settings.ACCESS_REQUEST_DAYS),
         ),
-        Kept(
+        Row(
             _("Auditoría"),
             _(
                 "qué se hizo, cuándo, desde qué dirección y con qué número de cuenta; "
@@ -99,34 +100,34 @@ def _of_accounts() -> list[Kept]:
     ]
 
 
-def _of_workspaces() -> list[Kept]:
+def _of_workspaces() -> list[Row]:
     return [
-        Kept(
+        Row(
             _("Espacios de trabajo"),
             _("nombre, miembros, agentes; de las claves de API, el principio y un resumen"),
             _("hasta que se borra el espacio"),
         ),
-        Kept(
+        Row(
             _("Invitaciones"),
             _("el correo de la persona invitada"),
-            _("%(days)s, o hasta que se acepta o se retira") % {"days": days(settings.INVITATION_DAYS)},
+            _("%(days)s, o hasta que se acepta o se revoca") % {"days": days(settings.INVITATION_DAYS)},
         ),
-        Kept(
+        Row(
             _("Concesiones y colas"),
             _("qué agente tiene o espera qué recurso"),
             _("mientras duran; lo ocurrido, %(days)s") % {"days": days(HISTORY_DAYS)},
         ),
-        Kept(
+        Row(
             _("Recursos"),
             _("su nombre y su último testigo"),
             _("%(days)s desde su último uso") % {"days": days(settings.RESOURCE_DAYS)},
         ),
-        Kept(
+        Row(
             _("Recibos"),
             _("cada respuesta de pedir y devolver, firmada; nombran agentes y recursos, nunca personas"),
             _("sin plazo: son la prueba de lo que se decidió. De una prueba sin cuenta, hasta que termina"),
         ),
-        Kept(
+        Row(
             _("Pruebas sin cuenta"),
             _("la clave pública que hizo tu navegador y lo que pidió; un resumen con clave de la dirección"),
             _("%(days)s; queda la clave, apuntada como caducada, y de cada recibo el número y una huella")
@@ -136,7 +137,7 @@ def _of_workspaces() -> list[Kept]:
 
 
 def cookies() -> list[Cookie]:
-    """The cookies that pages set; there are no others."""
+    """All cookies that pages set."""
     return [
         Cookie(
             settings.SESSION_COOKIE_NAME,

@@ -1,4 +1,4 @@
-"""Where the legal pages are; their figures are those of the settings."""
+"""The addresses of the legal pages."""
 
 from typing import Any
 

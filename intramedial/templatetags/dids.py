@@ -8,5 +8,5 @@ LONGEST, BEGINNING, END = 28, 16, 6
 
 @register.filter
 def brief(did: str) -> str:
-    """A DID shortened in the middle, as the boards do it."""
+    """A DID shortened in the middle, as the scripts of the boards shorten it."""
     return did if len(did) <= LONGEST else f"{did[:BEGINNING]}…{did[-END:]}"

@@ -1,4 +1,4 @@
-"""Instants in templates: `{{ at|ago }}`, `{{ at|instant }}`, a `<time>` with the exact one on demand."""
+"""Instants in templates: `{{ at|ago }}`, `{{ at|instant }}`. Each gives a `<time>` with the exact instant."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ WIRE = "%Y-%m-%dT%H:%M:%SZ"
 
 @register.filter
 def ago(at: datetime) -> SafeString:
-    """How long ago an instant was, or how long it is until then."""
+    """How long ago an instant was, or how long it is until it comes."""
     return _time(at, amounts.ago((timezone.now() - at).total_seconds()))
 
 

@@ -1,1 +1,1 @@
-"""What all pages share: errors, static files, other forms of a page, the admin site."""
+"""What all pages share: errors, static files, Markdown, formats of numbers, the admin site."""

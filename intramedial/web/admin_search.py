@@ -1,8 +1,8 @@
-"""Lists of the largest tables: found by whole values that an index has, in that index's order, and no other.
+"""Lists of the largest tables in the admin, which are searched and sorted by indexes only.
 
-A part of a name would be looked for in every row, and so would any value in a column without an index; an
-order that is not an index's would sort all that is found. So a list says in which ways it can be searched,
-and whatever is asked in another way finds nothing and is told the ways there are.
+A search for a part of a value, or in a column without an index, would read every row; an order without an
+index would sort all rows found. So a list names the ways in which it can be searched. A search in another way
+finds nothing, and a message names the possible ways.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,8 @@ from django.http import HttpRequest
 
 from intramedial.web.admin_site import RecordAdmin
 
-# What a word of a search is, by its beginning; what begins otherwise is a name, of several words perhaps.
+# The kind of a word in a search, by its first characters. All other words together are the name of a
+# resource.
 KINDS = {"ws_": "workspace", "did:": "agent", "rcp_": "receipt_id", "lse_": "lease_id"}
 NAME = "resource"
 SHOWN = {
@@ -30,7 +31,7 @@ SHOWN = {
 
 @dataclass(frozen=True)
 class Way:
-    """A search that an index answers: what is given, and the order in which the index has the rows."""
+    """A search that an index answers: the kinds of the given words, and the order of the index."""
 
     given: tuple[str, ...]
     order: tuple[str, ...]
@@ -39,8 +40,8 @@ class Way:
         return " ".join(SHOWN[kind] for kind in self.given)
 
 
-def understood(query: str) -> dict[str, str]:
-    """What a search gives: its words by their kinds."""
+def words_by_kind(query: str) -> dict[str, str]:
+    """The words of a search by their kinds."""
     given: dict[str, str] = {}
     name = []
     for word in query.split(" "):
@@ -55,52 +56,55 @@ def understood(query: str) -> dict[str, str]:
 
 
 class IndexedList(ChangeList):
-    """A list in the order of the index that its search goes by."""
+    """A list in the order of the index that its search uses."""
 
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
-        """That order alone, which is a whole one."""
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        """The order of the index, to which Django must add nothing: it is total."""
         model_admin: Any = self.model_admin
         way = model_admin.way(self.query)
         return list(way.order if way is not None else model_admin.order)
 
     def get_results(self, request: HttpRequest) -> None:
-        """A page, even of what would all have room on it when it was counted."""
+        """The rows of the page. Rows may be added after the count, so the page is cut to its length."""
         super().get_results(request)
         self.result_list = self.result_list[: self.list_per_page]
 
 
 class IndexedAdmin(RecordAdmin):
-    """`ways` to search; `order` of the list that is not searched, by the primary key; `fields_of`: the names
-    of the model's columns where they are not the kinds' own."""
+    """The admin of such a list.
+
+    `ways` are the searches, `order` is the order without a search, and `fields_of` gives the column of a kind
+    if it has another name.
+    """
 
     ways: Sequence[Way] = ()
     order: Sequence[str] = ("-pk",)
     fields_of: ClassVar[dict[str, str]] = {}
     sortable_by = ()
-    search_fields = ("pk",)  # that there is a search at all
+    search_fields = ("pk",)  # Django shows a search only if there are some
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.search_help_text = f"Se busca el valor entero: {' · '.join(map(str, self.ways))}"
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.search_help_text = f"Se busca el valor entero: {' · '.join(map(str, cls.ways))}"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        """The list that knows its order."""
+        """The class of the list."""
         return IndexedList
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        """None by the address: it would not be by an index."""
+        """Always False: a filter in the address would not use an index."""
         return False
 
     def way(self, query: str) -> Way | None:
-        """The way in which a search goes; None for one that is empty or has no way."""
-        given = understood(query).keys()
+        """The way of a search; None if it is empty or there is no such way."""
+        given = words_by_kind(query).keys()
         return next((way for way in self.ways if set(way.given) == given), None)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """What is found, without duplicates."""
-        given = understood(search_term)
+        """The rows found, and False, because they have no duplicates."""
+        given = words_by_kind(search_term)
         if not given:
             return queryset, False
         if self.way(search_term) is None:

@@ -1,4 +1,4 @@
-"""The admin's site, Intramedial's name on it, in Spanish; and what the admins of its models share."""
+"""The admin site, in Spanish, and base classes for the admins of models."""
 
 from collections.abc import Iterable
 from functools import wraps
@@ -23,10 +23,10 @@ from django.utils.functional import cached_property
 from intramedial.audit import record
 
 AT_MOST = 1_000
-"""Rows of a list that can be paged through: whoever looks for one further on searches for it."""
+"""Rows of a list that can be paged through. Later rows are found by a search."""
 
 ORDER = ("accounts", "workspaces", "coordination", "ledger", "audit")
-# Of other people's applications, which do not say it in Spanish, or say it as ours do.
+# Names for applications and models of others that have no Spanish name, or the same name as one of ours.
 NAMES = {
     "account": "Direcciones",
     "auth": "Permisos",
@@ -38,11 +38,11 @@ NAMES = {
 
 NUL, LONGEST_KEY = "\0", 18
 HASHES = ("hash", "sha256")
-"""Columns of what is kept of secrets."""
+"""Columns with hashes of secrets."""
 
 
 class SplitDateTime(AdminSplitDateTime):
-    """A date and a time, each with a name."""
+    """The widget for a date and a time, each with a label for screen readers."""
 
     def __init__(self, attrs: Any = None) -> None:
         super().__init__(attrs)
@@ -59,7 +59,7 @@ class Site(AdminSite):
     site_url = "/"
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[dict[str, Any]]:
-        """What there is, the most used first, and all of it in Spanish."""
+        """The applications and their models, the most used first, with Spanish names."""
         found: list[dict[str, Any]] = super().get_app_list(request, app_label)
         for app in found:
             app["name"] = NAMES.get(app["app_label"], app["name"])
@@ -69,20 +69,20 @@ class Site(AdminSite):
         return sorted(found, key=lambda app: place.get(app["app_label"], len(ORDER)))
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """A page, for what can be text in a database: what cannot is asked wrong, wherever it stands."""
+        """Wrap a view of the admin. BadRequest for a NUL in any parameter: a database cannot store it."""
 
         @wraps(view)
-        def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             given = (request.GET, request.POST)
             texts = [text for part in given for _name, found in part.lists() for text in found]
             if any(NUL in text for text in (*texts, *map(str, kwargs.values()))):
                 raise BadRequest("a NUL is in no text")
             return view(request, *args, **kwargs)
 
-        return super().admin_view(asked, cacheable)
+        return super().admin_view(checked, cacheable)
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """The log-in of everybody, with a beta password. 403 for a session that is not of the staff."""
+        """Redirect to the log-in page of all accounts. PermissionDenied for a session not of staff."""
         if request.user.is_authenticated and not self.has_permission(request):
             raise PermissionDenied
         index = reverse("admin:index", current_app=self.name)
@@ -90,13 +90,13 @@ class Site(AdminSite):
             return redirect(index)
         return redirect_to_login(request.GET.get("next") or index, reverse("account_login"))
 
-    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Where everybody changes theirs."""
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Redirect to the page on which all accounts change their password."""
         return redirect("account_change_password")
 
 
 class FirstRows(Paginator):
-    """Pages over the first rows of a list, which is never counted further than that."""
+    """A paginator over the first `AT_MOST` rows of a list. It never counts more rows."""
 
     @cached_property
     def count(self) -> int:
@@ -106,98 +106,98 @@ class FirstRows(Paginator):
 
     @property
     def is_full(self) -> bool:
-        """Whether there may be more."""
+        """Whether there may be more rows."""
         return self.count >= AT_MOST
 
 
-class Chosen(AutocompleteSelect):
-    """A row chosen of many. What can be the key of none, as a forged form has it, chooses none."""
+class RowSelect(AutocompleteSelect):
+    """The widget that selects a row. A value that cannot be a key, as in a forged form, selects none."""
 
     def optgroups(self, name: str, value: Any, attr: Any = None) -> Any:
-        """The row that is chosen."""
+        """The selected row."""
         known = [key for key in value if str(key).isdecimal() and len(str(key)) <= LONGEST_KEY]
         return super().optgroups(name, known, attr)
 
 
-class ChoosesRows:
-    """For an admin with `autocomplete_fields`, which are `Chosen`."""
+class SelectsRows:
+    """Mixin for an admin with `autocomplete_fields`, which get the widget `RowSelect`."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """The field."""
+        """The form field of a foreign key."""
         admin: Any = self
         if db_field.name in admin.get_autocomplete_fields(request):
-            kwargs.setdefault("widget", Chosen(db_field, admin.admin_site, using=kwargs.get("using")))
+            kwargs.setdefault("widget", RowSelect(db_field, admin.admin_site, using=kwargs.get("using")))
         inherited: Any = super()
         return inherited.formfield_for_foreignkey(db_field, request, **kwargs)
 
 
-class AuditedAdmin(ChoosesRows, ModelAdmin):
-    """What is added, changed and deleted here stands in the audit log, in the same transaction."""
+class AuditedAdmin(SelectsRows, ModelAdmin):
+    """An admin that enters additions, changes and deletions in the audit log, in the same transaction."""
 
     formfield_overrides: ClassVar[Any] = {
         DateTimeField: {"form_class": SplitDateTimeField, "widget": SplitDateTime}
     }
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """What is kept of a secret is not felt for, digit by digit, in an address."""
+        """Whether addresses may filter by `lookup`. Hashes are excluded: they can be guessed bit by bit."""
         return lookup.partition("__")[0] not in HASHES and super().lookup_allowed(lookup, value, request)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """The list. Filtered by what a column cannot hold, it is asked wrong, like other nonsense."""
+        """The list. IncorrectLookupParameters for a filter with a value that its column cannot hold."""
         try:
             return super().get_changelist_instance(request)
         except (OverflowError, DataError):
             raise IncorrectLookupParameters from None
 
-    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
-        """Do an action to the chosen rows; BadRequest for what can be the key of none."""
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any], *args: Any) -> Any:
+        """Do an action to the selected rows. BadRequest for a value that cannot be a key."""
         try:
             for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
                 self.opts.pk.to_python(key)
-            return super().response_action(request, queryset)
+            return super().response_action(request, queryset, *args)
         except (ValidationError, OverflowError, DataError):
             raise BadRequest("no key of a row") from None
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
-        """Note it."""
-        self.note(request, "added", [obj])
+        """Record the addition."""
+        self.audit(request, "added", [obj])
         return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
-        """Note it, with the names of what was changed."""
-        self.note(request, "changed", [obj], changes=message)
+        """Record the change, with the names of the changed fields."""
+        self.audit(request, "changed", [obj], changes=message)
         return super().log_change(request, obj, message)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
-        """Note each."""
-        self.note(request, "deleted", queryset)
+        """Record each deletion."""
+        self.audit(request, "deleted", queryset)
         return super().log_deletions(request, queryset)
 
-    def note(self, request: HttpRequest, what: str, rows: Iterable[Any], **detail: Any) -> None:
-        """One entry a row, `admin.<model>.<what>`."""
+    def audit(self, request: HttpRequest, what: str, rows: Iterable[Any], **detail: Any) -> None:
+        """Add an entry `admin.<model>.<what>` to the audit log for each row."""
         for row in rows:
             name = f"admin.{row._meta.model_name}.{what}"
             record.act(request, name, workspace=workspace_of(row), target=target_of(row), **detail)
 
 
 def target_of(row: Any) -> str:
-    """What the audit log calls a row. One that an address names goes by its number: nothing personal is to
-    stay of an account that is deleted."""
-    called = str(row)
-    if "@" not in called:
-        return called
+    """The name of a row in the audit log. If its text has an e-mail address, the name is its number, so that
+    no personal data remain after an account is deleted."""
+    text = str(row)
+    if "@" not in text:
+        return text
     kind = "account" if isinstance(row, get_user_model()) else row._meta.model_name
     return f"{kind} {row.pk}"
 
 
 def workspace_of(row: Any) -> str:
-    """The `ws_…` that a row belongs to; empty for one of no workspace."""
+    """The `ws_…` that a row belongs to; empty if it belongs to none."""
     found = getattr(row, "public_id", None) or getattr(row, "workspace", None) or ""
     return str(getattr(found, "public_id", found))
 
 
 class LargeTableAdmin(AuditedAdmin):
-    """A list that stays quick with a million rows: no table is counted, nor what a filter would find."""
+    """An admin whose list stays fast with a million rows: it never counts all rows of a table or filter."""
 
     show_full_result_count = False
     show_facets = ShowFacets.NEVER
@@ -207,16 +207,16 @@ class LargeTableAdmin(AuditedAdmin):
 
 
 class RecordAdmin(LargeTableAdmin):
-    """Rows that the service alone writes: to look at, never to change."""
+    """An admin of rows that only the service writes, to read only."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Made by the service alone."""
+        """Always False: only the service adds rows."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Changed by the service alone."""
+        """Always False: only the service changes rows."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Deleted by the service alone."""
+        """Always False: only the service deletes rows."""
         return False

@@ -1,4 +1,4 @@
-"""Numbers and durations as people read them, in the language of the page."""
+"""Numbers, sizes and durations as text, in the language of the page."""
 
 from decimal import Decimal
 
@@ -6,16 +6,16 @@ from django.utils.formats import get_format
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-# No break between a number and its unit.
+# Between a number and its unit, so that no line breaks there.
 SPACE = "\N{NO-BREAK SPACE}"
-# As CLDR has it, which browsers follow: Spanish groups numbers from five digits on.
+# As in CLDR, which browsers use: Spanish groups the digits of numbers from five digits on.
 GROUPS = {"es": (".", 10_000), "en": (",", 1_000)}
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 KIB, MIB = 1_024, 1_048_576
 
 
 def number(value: int | Decimal, *, signed: bool = False) -> str:
-    """A number with the decimal and grouping marks of the language; `signed` shows a plus too."""
+    """A number with the decimal and grouping marks of the language; with `signed`, also with a plus sign."""
     mark, least = GROUPS[(get_language() or "es")[:2]]
     whole, _dot, decimals = format(abs(value), "f" if isinstance(value, Decimal) else "d").partition(".")
     if int(whole) >= least:
@@ -26,7 +26,7 @@ def number(value: int | Decimal, *, signed: bool = False) -> str:
 
 
 def duration(ms: int) -> str:
-    """Milliseconds in the largest unit that says them exactly: 800 ms, 2,5 s, 30 s, 10 min, 1 h."""
+    """Milliseconds in the largest unit that is exact: 800 ms, 2,5 s, 30 s, 10 min, 1 h."""
     if ms < SECOND:
         return f"{number(ms)}{SPACE}ms"
     for size, unit in ((HOUR, "h"), (MINUTE, "min")):
@@ -36,12 +36,12 @@ def duration(ms: int) -> str:
 
 
 def days(count: int) -> str:
-    """So many days, in words."""
+    """A number of days, in words."""
     return ngettext("%(days)s día", "%(days)s días", count) % {"days": number(count)}
 
 
 def size(count: int) -> str:
-    """Bytes, in KiB or MiB where that is exact."""
+    """A number of bytes, in KiB or MiB if that is exact."""
     for unit, name in ((MIB, "MiB"), (KIB, "KiB")):
         if count % unit == 0 and count:
             return f"{number(count // unit)}{SPACE}{name}"
@@ -53,14 +53,14 @@ def _plain(value: Decimal) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long ago something was, or in how long it will be (negative), in its largest unit."""
+    """How many seconds ago something was, or (negative) in how many it will be, in the largest unit."""
     left = abs(int(seconds))
     if left < 60:
         return _("hace menos de un minuto") if seconds >= 0 else _("en menos de un minuto")
     if left < 3_600:
-        told = ngettext("%(count)s minuto", "%(count)s minutos", left // 60) % {"count": left // 60}
+        text = ngettext("%(count)s minuto", "%(count)s minutos", left // 60) % {"count": left // 60}
     elif left < 86_400:
-        told = ngettext("%(count)s hora", "%(count)s horas", left // 3_600) % {"count": left // 3_600}
+        text = ngettext("%(count)s hora", "%(count)s horas", left // 3_600) % {"count": left // 3_600}
     else:
-        told = days(left // 86_400)
-    return (_("hace %(time)s") if seconds >= 0 else _("en %(time)s")) % {"time": told}
+        text = days(left // 86_400)
+    return (_("hace %(time)s") if seconds >= 0 else _("en %(time)s")) % {"time": text}

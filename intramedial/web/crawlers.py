@@ -1,4 +1,4 @@
-"""What programs ask a site for, unasked: robots.txt, sitemap.xml, llms.txt, favicon.ico."""
+"""The files that programs look for on any site: robots.txt, sitemap.xml, llms.txt, favicon.ico."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,17 +17,18 @@ Page = tuple[str, tuple[str, ...]]
 
 
 def urlpatterns(pages: Sequence[Page], account: Callable[[], dict[str, Any]]) -> list[URLPattern]:
-    """The three files. `pages` are those worth finding; `account` is what llms.txt tells, in English."""
+    """The addresses of the files. `pages` are those of the sitemap; `account` gives the context of llms.txt,
+    which is in English."""
 
     @require_safe
     def sitemap(request: HttpRequest) -> HttpResponse:
-        """Every page in every language, each naming the others."""
+        """All pages in all languages; each names its other languages."""
         context = {"pages": [_addresses(page) for page in pages]}
         return render(request, "sitemap.xml", context, content_type="application/xml; charset=utf-8")
 
     @require_safe
     def llms(request: HttpRequest) -> HttpResponse:
-        """The API in plain words, for models."""
+        """A description of the API for language models."""
         with override("en"):
             return render(request, "llms.txt", account(), content_type=TEXT)
 
@@ -41,13 +42,13 @@ def urlpatterns(pages: Sequence[Page], account: Callable[[], dict[str, Any]]) ->
 
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponse:
-    """Where the icon is, for what names none: the admin, and files looked at by themselves."""
+    """Redirect to the icon, for pages that name none: the admin, and files opened directly."""
     return redirect(static("img/favicon.svg"))
 
 
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
-    """Everything may be read but the administration; the API answers nobody without credentials."""
+    """Crawlers may read everything but the admin and the API, which needs credentials."""
     sitemap = f"Sitemap: {settings.BASE_URL}/sitemap.xml"
     lines = ("User-agent: *", "Disallow: /admin/", "Disallow: /api/", sitemap)
     return HttpResponse("\n".join(lines) + "\n", content_type=TEXT)

@@ -1,7 +1,7 @@
-"""A page's HTML read back as Markdown, so that text and page cannot say different things.
+"""Converts the HTML of a page to Markdown, so that both always have the same text.
 
-Knows the elements that this project's templates write, and only those. Drawings, buttons and whatever is
-hidden from readers (`aria-hidden`, `.needs-js`, `.anchor`, `.visually-hidden` but in captions) are left out.
+It knows only the elements that this project's templates use. It leaves out drawings, buttons and hidden
+elements (`aria-hidden`, `.needs-js`, `.anchor`, `.visually-hidden`).
 """
 
 import re
@@ -18,7 +18,7 @@ SPACES = re.compile(r"\s+")
 
 
 def to_markdown(html: str, base_url: str) -> str:
-    """The text of `html` as Markdown; links become absolute, except to anchors of the page itself."""
+    """The text of `html` as Markdown. Links become absolute, except links to anchors of the page itself."""
     reader = _Reader(base_url)
     reader.feed(html)
     reader.close()
@@ -42,7 +42,7 @@ class _Reader(HTMLParser):
     def finished(self) -> Iterator[str]:
         """The blocks, in order."""
         self._end_block()
-        # Items of one list stand under each other.
+        # No empty line between the items of a list.
         run: list[str] = []
         for block in self.blocks:
             if block.startswith(("- ", "1. ", "  ")):
@@ -66,7 +66,8 @@ class _Reader(HTMLParser):
         if tag in HEADINGS:
             self.text = f"{HEADINGS[tag]} "
         elif tag in ("ul", "ol"):
-            # Steps have headings of their own; other lists without marks to the eye have plain ones here.
+            # Lists of steps have headings, so they get no marks; lists that are drawn without marks get
+            # dashes.
             plain = tag == "ul" or given.get("role") == "list"
             self.lists.append("" if "steps" in given.get("class", "") else "- " if plain else "1. ")
         elif tag == "sup":

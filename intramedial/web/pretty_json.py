@@ -1,4 +1,4 @@
-"""JSON for people: two spaces, and on one line whatever fits there."""
+"""JSON for people: indented by two spaces, with short objects and lists on one line."""
 
 import json
 from typing import Any
@@ -7,8 +7,8 @@ WIDTH = 64
 
 
 def pretty(value: Any, width: int = WIDTH) -> str:
-    """`value` as JSON. An object or list stands on one line if the line it makes is no longer than `width`;
-    the outermost never does, so that an answer's fields stand under each other.
+    """`value` as JSON. An object or list is on one line if that line is at most `width` characters long. The
+    outermost one never is, so that each field of an answer has a line.
     """
     return _lines(value, "", width, outermost=True)
 
@@ -27,7 +27,7 @@ def _lines(value: Any, indent: str, width: int, outermost: bool = False, taken: 
         ]
         opening, closing = "{", "}"
     else:
-        # Items of a list are written alike: if one of them has no room on its line, none takes it.
+        # All items of a list are written in the same way: either each fits on one line, or all are broken.
         fit = all(len(inner) + len(json.dumps(item, ensure_ascii=False)) < width for item in value)
         parts = [f"{inner}{_lines(item, inner, width, outermost=not fit)}" for item in value]
         opening, closing = "[", "]"

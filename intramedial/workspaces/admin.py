@@ -1,4 +1,4 @@
-"""Workspaces, keys, agents and trials in the admin; an API key's secret is shown once, when it is made."""
+"""Workspaces, API keys, agents and trials in the admin. A new API key's secret is shown once."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from intramedial.identity.did import check_did
-from intramedial.web.admin_site import ChoosesRows, LargeTableAdmin, RecordAdmin
+from intramedial.web.admin_site import LargeTableAdmin, RecordAdmin, SelectsRows
 from intramedial.workspaces import keys, names, provision
 from intramedial.workspaces.models import (
     ApiKey,
@@ -25,7 +25,7 @@ from intramedial.workspaces.models import (
 )
 
 
-class MembershipInline(ChoosesRows, admin.TabularInline):
+class MembershipInline(SelectsRows, admin.TabularInline):
     """The members of a workspace."""
 
     model = Membership
@@ -34,14 +34,14 @@ class MembershipInline(ChoosesRows, admin.TabularInline):
 
 
 class WorkspaceForm(forms.ModelForm):
-    """What may be changed of a workspace."""
+    """The changeable fields of a workspace."""
 
     def clean_name(self) -> str:
-        """A name as its owners could have given it."""
+        """A name by the rules of `names.normal`, as on the pages."""
         return names.normal(self.cleaned_data["name"])
 
     def clean_semantic_classes(self) -> dict[str, str]:
-        """None at all for an empty field, and for null."""
+        """The classes; an empty object for an empty field and for null."""
         return self.cleaned_data["semantic_classes"] or {}
 
 
@@ -67,7 +67,7 @@ class WorkspaceAdmin(LargeTableAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(LargeTableAdmin):
-    """Who is a member of what."""
+    """Members of workspaces."""
 
     list_display = ("user", "workspace", "role", "created_at")
     list_filter = ("role",)
@@ -79,7 +79,7 @@ class MembershipAdmin(LargeTableAdmin):
 
 @admin.register(Invitation)
 class InvitationAdmin(RecordAdmin):
-    """Places kept for people who have not come yet."""
+    """Open invitations."""
 
     list_display = ("email", "workspace", "role", "created_at", "expires_at")
     list_select_related = ("workspace",)
@@ -87,7 +87,7 @@ class InvitationAdmin(RecordAdmin):
 
 
 class DidForm(forms.ModelForm):
-    """A form whose DID must be one."""
+    """A form with a DID, which is checked."""
 
     def _did(self, name: str) -> str | None:
         value = self.cleaned_data.get(name)
@@ -99,7 +99,7 @@ class DidForm(forms.ModelForm):
             raise forms.ValidationError(str(error)) from None
 
     def clean_actor_did(self) -> str | None:
-        """The agent of a key; none for an empty field."""
+        """The agent of a key; None for an empty field."""
         return self._did("actor_did")
 
     def clean_did(self) -> str | None:
@@ -108,10 +108,10 @@ class DidForm(forms.ModelForm):
 
 
 class ApiKeyForm(DidForm):
-    """A new key, or what may be changed of one there is."""
+    """A new API key, or the changeable fields of an existing one."""
 
     def clean_workspace(self) -> Workspace:
-        """A workspace that has room for one key more."""
+        """The workspace. ValidationError if it has as many keys in force as it may have."""
         workspace: Workspace = self.cleaned_data["workspace"]
         if not provision.has_room(workspace):
             raise forms.ValidationError(
@@ -122,7 +122,7 @@ class ApiKeyForm(DidForm):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(LargeTableAdmin):
-    """API keys: the prefix names them, the secret is in the message after saving a new one, once."""
+    """API keys, named by their prefix. The message after saving a new key shows its secret once."""
 
     form = ApiKeyForm
     list_display = (
@@ -147,25 +147,25 @@ class ApiKeyAdmin(LargeTableAdmin):
     actions = ("revoke",)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """Never the hash."""
-        asked = ("workspace", "actor_did", "read_only", "label", "expires_at")
-        return asked if obj is None else ("prefix", *asked, "created_at", "last_used_at", "revoked_at")
+        """The fields, without the hash."""
+        settable = ("workspace", "actor_did", "read_only", "label", "expires_at")
+        return settable if obj is None else ("prefix", *settable, "created_at", "last_used_at", "revoked_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        """What a key may do is settled when it is made."""
+        """The read-only fields: what a key may do does not change after it was made."""
         if obj is None:
             return ()
         return ("prefix", "workspace", "actor_did", "read_only", "created_at", "last_used_at", "revoked_at")
 
     @admin.display(description="estado")
     def state(self, key: ApiKey) -> str:
-        """Whether it works."""
+        """Whether the key is in force, expired or revoked."""
         if key.revoked_at:
             return "revocada"
         return "caducada" if key.expires_at and key.expires_at <= timezone.now() else "en vigor"
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
-        """Save; a new one gets its secret here."""
+        """Save; make the secret of a new key and show it."""
         if not change:
             new = keys.make_key()
             obj.prefix, obj.sha256 = new.prefix, new.sha256
@@ -176,11 +176,11 @@ class ApiKeyAdmin(LargeTableAdmin):
 
     @admin.action(description="Revocar las seleccionadas", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
-        """Revoke those not revoked yet; they stop working at once."""
+        """Revoke the selected keys that are not revoked yet."""
         with transaction.atomic():
             chosen = list(queryset.filter(revoked_at=None).select_related("workspace"))
             queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
-            self.note(request, "revoked", chosen)
+            self.audit(request, "revoked", chosen)
         self.message_user(request, f"Revocadas: {len(chosen)}.", messages.SUCCESS)
 
 
@@ -206,13 +206,13 @@ class TrialAgentInline(admin.TabularInline):
     can_delete = False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """An agent proves that it has its key, which the admin cannot do for it."""
+        """Always False: an agent must prove that it has its signing key, which the admin cannot do."""
         return False
 
 
 @admin.register(Trial)
 class TrialAdmin(LargeTableAdmin):
-    """Trials: their allowance and their end may be moved."""
+    """Trials. Their number of calls and their end can be changed."""
 
     list_display = ("did", "workspace", "calls_used", "calls_limit", "expires_at", "created_at")
     list_filter = ("expires_at",)
@@ -224,7 +224,7 @@ class TrialAdmin(LargeTableAdmin):
     inlines = (TrialAgentInline,)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A trial begins with a signature by its key."""
+        """Always False: a trial begins with a request signed by its key."""
         return False
 
 
@@ -239,7 +239,7 @@ class TrialAgentAdmin(RecordAdmin):
 
 @admin.register(Nonce)
 class NonceAdmin(RecordAdmin):
-    """Signed requests already seen."""
+    """Nonces of signed requests that were seen."""
 
     list_display = ("key_and_nonce", "expires_at")
     search_fields = ("key_and_nonce__exact",)
@@ -248,7 +248,7 @@ class NonceAdmin(RecordAdmin):
 
 @admin.register(Ticket)
 class TicketAdmin(RecordAdmin):
-    """Tickets for live sockets that nobody has used yet."""
+    """Tickets for live sockets that are not used yet."""
 
     list_display = ("workspace", "expires_at")
     search_fields = ("workspace__exact",)

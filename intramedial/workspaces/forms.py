@@ -1,7 +1,7 @@
-"""What is filled in on the pages of workspaces."""
+"""The forms on the pages of workspaces."""
 
 import unicodedata
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from intramedial.web import amounts
 from intramedial.workspaces import names
-from intramedial.workspaces.fields import TYPED_LIMIT, DidField, KeyDidField, NameField
-from intramedial.workspaces.idempotent_form import OnceForm
+from intramedial.workspaces.idempotent_form import IdempotentForm
 from intramedial.workspaces.models import Membership, Workspace
+from intramedial.workspaces.names import TYPED_LIMIT, DidField, KeyDidField, NameField
 
 Role = Membership.Role
 ROLES = [
@@ -25,18 +25,18 @@ ROLES = [
 
 
 def sent(request: HttpRequest) -> QueryDict | None:
-    """What was sent, however little it is; None for a form that is opened."""
+    """The data of a POST, which may be empty; None for a form that is only shown."""
     return request.POST if request.method == "POST" else None
 
 
-class WorkspaceForm(OnceForm):
+class WorkspaceForm(IdempotentForm):
     """A new workspace."""
 
     name = NameField(label=_("Nombre"), help_text=_("Del equipo o del proyecto. Se puede cambiar después."))
 
 
 class SignerForm(forms.Form):
-    """An agent, and the proof that its key is held."""
+    """An agent, and a proof signed with its key."""
 
     did = KeyDidField(label=_("DID del agente"))
     proof = forms.CharField(
@@ -46,19 +46,19 @@ class SignerForm(forms.Form):
     )
 
     def clean_proof(self) -> str:
-        """The proof, without the breaks that a terminal puts into it."""
+        """The proof, without the line breaks of a terminal."""
         return "".join(self.cleaned_data["proof"].split())
 
 
-class AdoptForm(OnceForm):
-    """A trial, by the key that began it, and what it is to be called."""
+class AdoptForm(IdempotentForm):
+    """A trial to adopt, given by the key that began it, and the workspace's new name."""
 
     name = NameField(label=_("Nombre del espacio"))
     did = KeyDidField(widget=forms.HiddenInput)
     proof = forms.CharField(max_length=TYPED_LIMIT, widget=forms.HiddenInput)
 
 
-class KeyForm(OnceForm):
+class KeyForm(IdempotentForm):
     """A new API key."""
 
     WHOLE, ONE = "workspace", "agent"
@@ -89,11 +89,12 @@ class KeyForm(OnceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        lifetimes = [(str(days), _("en %s") % amounts.days(days)) for days in self.LIFETIMES]
-        self.fields["days"].choices = [(self.NEVER, _("nunca")), *lifetimes]
+        lifetimes = [(str(count), _("en %s") % amounts.days(count)) for count in self.LIFETIMES]
+        days: Any = self.fields["days"]
+        days.choices = [(self.NEVER, _("nunca")), *lifetimes]
 
     def clean(self) -> dict[str, Any]:
-        """A key for one agent names it; one for all does not."""
+        """Check that a key for one agent names it, and a key for all agents names none."""
         cleaned = super().clean()
         if "actor_did" in cleaned and "scope" in cleaned:
             if cleaned["scope"] == self.ONE and not cleaned["actor_did"]:
@@ -106,8 +107,8 @@ class KeyForm(OnceForm):
         return cleaned
 
 
-class RotateForm(OnceForm):
-    """When the key that is replaced ends."""
+class RotateForm(IdempotentForm):
+    """When the replaced key stops working."""
 
     hours = forms.ChoiceField(label=_("La clave anterior deja de valer"), initial="24")
 
@@ -115,12 +116,13 @@ class RotateForm(OnceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        later = [(str(hours), amounts.ago(-3600 * hours)) for hours in self.OVERLAPS]
-        self.fields["hours"].choices = [("0", _("ahora mismo")), *later]
+        later = [(str(count), amounts.ago(-3600 * count)) for count in self.OVERLAPS]
+        hours: Any = self.fields["hours"]
+        hours.choices = [("0", _("ahora mismo")), *later]
 
 
-class InvitationForm(OnceForm):
-    """A place in the workspace for somebody."""
+class InvitationForm(IdempotentForm):
+    """An invitation to the workspace."""
 
     email = forms.EmailField(label=_("Correo electrónico"), max_length=254)
     role = forms.ChoiceField(label=_("Papel"), widget=forms.RadioSelect, choices=ROLES, initial=Role.MEMBER)
@@ -131,7 +133,7 @@ class InvitationForm(OnceForm):
         self.fields["email"].widget.attrs |= {"autocomplete": "off"}
 
     def clean_email(self) -> str:
-        """The address of somebody who is not in the workspace."""
+        """The address. ValidationError if a member has it."""
         email: str = self.cleaned_data["email"].lower()
         if not email.isascii():
             raise ValidationError(_("Escribe la dirección solo con letras sin tilde, cifras y signos."))
@@ -141,7 +143,7 @@ class InvitationForm(OnceForm):
 
 
 class RoleForm(forms.Form):
-    """What a member may do."""
+    """The role of a member."""
 
     role = forms.ChoiceField(label=_("Papel"), widget=forms.RadioSelect, choices=ROLES)
 
@@ -153,7 +155,7 @@ class RenameForm(forms.Form):
 
 
 class ClassForm(forms.Form):
-    """One semantic class; an empty name is none."""
+    """One semantic class; a form with an empty name is left out."""
 
     name = forms.CharField(label=_("Clase"), max_length=TYPED_LIMIT, required=False, strip=True)
     mode = forms.ChoiceField(
@@ -169,7 +171,7 @@ class ClassForm(forms.Form):
         widget.attrs |= {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
     def clean_name(self) -> str:
-        """The class as resources begin with it: what is before their colon."""
+        """The class: the part of a resource's name before the colon."""
         name: str = self.cleaned_data["name"]
         if not name:
             return ""
@@ -179,7 +181,7 @@ class ClassForm(forms.Form):
         return name
 
     def clean(self) -> dict[str, Any]:
-        """A class has a mode."""
+        """Check that a class has a mode."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if cleaned.get("name") and not cleaned.get("mode") and "mode" not in self.errors:
             self.add_error("mode", _("Elige qué deja."))
@@ -187,32 +189,40 @@ class ClassForm(forms.Form):
 
 
 class ClassForms(forms.BaseFormSet):
-    """The semantic classes of a workspace, each once."""
+    """The semantic classes of a workspace, with different names."""
 
     def clean(self) -> None:
-        """Names differ."""
+        """Check that no name appears twice."""
         seen: set[str] = set()
         for form in self.forms:
-            name = getattr(form, "cleaned_data", {}).get("name")
-            if name and name in seen:
-                form.add_error("name", _("Ya está puesta más arriba."))
-            seen.add(name)
+            if name := getattr(form, "cleaned_data", {}).get("name"):
+                if name in seen:
+                    form.add_error("name", _("Ya está puesta más arriba."))
+                seen.add(name)
 
     @property
     def classes(self) -> dict[str, str]:
-        """What was filled in, as a workspace keeps it."""
+        """The filled-in classes, {name: mode}, as a workspace stores them."""
         filled = (form.cleaned_data for form in self.forms if form.cleaned_data.get("name"))
         return {given["name"]: given["mode"] for given in filled}
 
 
 MAX_CLASSES = 100
-class_forms = forms.formset_factory(
-    ClassForm, formset=ClassForms, extra=3, max_num=MAX_CLASSES, absolute_max=MAX_CLASSES, validate_max=True
+class_forms = cast(
+    type[ClassForms],
+    forms.formset_factory(
+        ClassForm,
+        formset=ClassForms,
+        extra=3,
+        max_num=MAX_CLASSES,
+        absolute_max=MAX_CLASSES,
+        validate_max=True,
+    ),
 )
 
 
 class HandOverForm(forms.Form):
-    """Who is to own the workspace."""
+    """The member who becomes the owner of the workspace."""
 
     to = forms.ModelChoiceField(
         queryset=Membership.objects.none(), label=_("A quién"), empty_label=_("elige a alguien")
@@ -221,13 +231,13 @@ class HandOverForm(forms.Form):
     def __init__(self, *args: Any, membership: Membership, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         others = membership.workspace.memberships.exclude(pk=membership.pk).select_related("user")
-        field = self.fields["to"]
+        field: Any = self.fields["to"]
         field.queryset = others.order_by("user__email")
         field.label_from_instance = lambda other: other.user.email
 
 
 class DeleteForm(forms.Form):
-    """The workspace's name, typed, so that no other is deleted."""
+    """The workspace's name, typed, so that nobody deletes the wrong workspace."""
 
     name = forms.CharField(label=_("Nombre del espacio"), max_length=TYPED_LIMIT)
 
@@ -237,7 +247,7 @@ class DeleteForm(forms.Form):
         self.fields["name"].widget.attrs |= {"autocomplete": "off"}
 
     def clean_name(self) -> str:
-        """ValidationError for another name."""
+        """ValidationError if it is not the workspace's name."""
         name = " ".join(unicodedata.normalize("NFC", self.cleaned_data["name"]).split())
         if name != " ".join(self.workspace.name.split()):
             raise ValidationError(_("No es el nombre de este espacio."))
@@ -245,7 +255,7 @@ class DeleteForm(forms.Form):
 
 
 def owns_too_many(who: str) -> str:
-    """Said to who would make somebody else an owner who owns as many workspaces as one may."""
+    """The error when the person to become an owner owns as many workspaces as one may."""
     return gettext(
         "%(who)s ya es propietario de %(max)s espacios, que son los que puede tener una persona."
     ) % {
@@ -255,7 +265,7 @@ def owns_too_many(who: str) -> str:
 
 
 def too_many_workspaces() -> str:
-    """Said to who owns as many as one may."""
+    """The error when the person owns as many workspaces as one may."""
     return gettext("Ya eres propietario de %(max)s espacios, que son los que puede tener una persona.") % {
         "max": settings.PERSON_WORKSPACES
     }

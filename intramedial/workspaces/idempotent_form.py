@@ -1,8 +1,8 @@
-"""A form that is sent twice does one thing: what it makes comes from a token that the form carries.
+"""Idempotent forms: one that is sent twice has its effect once, because it carries a token.
 
-The token is 256 random bits, signed for one person and purpose. Whatever is made with it (an id, a key, a
-link) is derived from it and from the service's secret, so the second sending finds what the first one made,
-and can show it again without its secret having been kept.
+The token is 256 random bits, signed for one person and purpose. The id, API key or link that a form makes is
+derived from the token and the service's secret. So the second request finds what the first one made, and can
+show a secret again although only its hash is stored.
 """
 
 import hmac
@@ -19,12 +19,12 @@ LIFETIME_S = 86_400
 
 
 def token(purpose: str) -> str:
-    """A fresh token for a form."""
+    """A new token for a form."""
     return _signer(purpose).sign(secrets.token_urlsafe(32))
 
 
 def bits(given: str, purpose: str) -> bytes | None:
-    """The 256 bits that a token stands for; None for one that is not ours, for something else, or too old."""
+    """The 256 bits derived from a token; None if the token is forged, for another purpose, or too old."""
     try:
         value = _signer(purpose).unsign(given, max_age=LIFETIME_S)
     except BadSignature:
@@ -36,8 +36,8 @@ def _signer(purpose: str) -> TimestampSigner:
     return TimestampSigner(salt=f"intramedial.once:{purpose}")
 
 
-class OnceForm(forms.Form):
-    """A form that does what it does once, however often it is sent. `bits` is there once it is valid."""
+class IdempotentForm(forms.Form):
+    """A form that has its effect once, however often it is sent. `bits` of a valid form are its token's."""
 
     once = forms.CharField(widget=forms.HiddenInput, required=False)
     bits: bytes
@@ -48,12 +48,13 @@ class OnceForm(forms.Form):
         self.initial["once"] = token(purpose)
 
     def clean(self) -> dict[str, Any]:
-        """ValidationError for a form that is too old; sent again it carries a fresh token."""
+        """ValidationError if the form is too old; the page then shows it with a new token."""
         cleaned = super().clean() or self.cleaned_data
         found = bits(self.cleaned_data.get("once", ""), self.purpose)
         if found is None:
-            self.data = self.data.copy()
-            self.data[self.add_prefix("once")] = token(self.purpose)
+            sent: Any = self.data  # a QueryDict
+            self.data = fresh = sent.copy()
+            fresh[self.add_prefix("once")] = token(self.purpose)
             raise ValidationError(_("El formulario llevaba demasiado tiempo abierto. Envíalo otra vez."))
         self.bits = found
         return cleaned

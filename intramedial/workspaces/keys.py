@@ -1,6 +1,6 @@
-"""API keys `imk_…`: 256 random bits and a checksum, so that a mistyped key costs no look-up.
+"""API keys `imk_…`: 256 random bits and a checksum, so that a mistyped key is refused without a look-up.
 
-Only the prefix (to name a key by) and the SHA-256 (to find it by) are kept.
+Only the prefix, which names a key, and the SHA-256 are stored.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ ID_LENGTH = 22
 
 
 class NewKey(NamedTuple):
-    """A key just made: the secret is shown once, the rest is kept."""
+    """A new key: the secret is shown once, the prefix and the hash are stored."""
 
     secret: str
     prefix: str
@@ -28,7 +28,7 @@ class NewKey(NamedTuple):
 
 
 def make_key(bits: bytes | None = None) -> NewKey:
-    """The key of these 256 bits; a fresh one without."""
+    """The key made of these 256 bits; without them, of random bits."""
     number = secrets.randbits(RANDOM_BITS) if bits is None else int.from_bytes(bits)
     body = _base62(number, RANDOM_LENGTH)
     secret = MARK + body + _checksum(body)
@@ -36,12 +36,12 @@ def make_key(bits: bytes | None = None) -> NewKey:
 
 
 def digest(secret: str) -> str:
-    """The hexadecimal SHA-256 a key is found by."""
+    """The hexadecimal SHA-256 of a key's secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def well_formed(text: str) -> bool:
-    """True if `text` can be a key: mark, length, alphabet and checksum are right."""
+    """Whether `text` can be a key: its mark, length, alphabet and checksum are right."""
     if len(text) != LENGTH or not text.startswith(MARK) or not text.isascii():
         return False
     body, checksum = text[len(MARK) : -CHECKSUM_LENGTH], text[-CHECKSUM_LENGTH:]
@@ -49,19 +49,19 @@ def well_formed(text: str) -> bool:
 
 
 def public_id(mark: str, bits: bytes | None = None) -> str:
-    """A public name of 22 characters (130 bits), such as `ws_…`: that of these bits, a fresh one without."""
+    """A public name such as `ws_…`, of 22 characters (130 bits), made of these bits or of random ones."""
     number = secrets.randbits(RANDOM_BITS) if bits is None else int.from_bytes(bits)
     return mark + _base62(number % 62**ID_LENGTH, ID_LENGTH)
 
 
 def is_public_id(mark: str, text: str) -> bool:
-    """True if `text` can be such a name. What cannot is looked for in no database."""
+    """Whether `text` can be such a name. If not, there is no need to look it up."""
     body = text.removeprefix(mark)
     return len(body) == ID_LENGTH == len(text) - len(mark) and set(body) <= set(ALPHABET)
 
 
 def is_prefix(text: str) -> bool:
-    """True if `text` can be the beginning that a key is named by."""
+    """Whether `text` can be the prefix of a key."""
     return len(text) == PREFIX_LENGTH and text.startswith(MARK) and set(text[len(MARK) :]) <= set(ALPHABET)
 
 

@@ -1,4 +1,4 @@
-"""Workspaces and who may act in them. Other databases refer to a workspace by its `public_id`."""
+"""Workspaces, their members, keys and agents, and trials. Other databases name a workspace by `public_id`."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ DID_LENGTH = 256
 
 
 def new_workspace_id() -> str:
-    """A fresh `ws_…`."""
+    """A new `ws_…`."""
     return keys.public_id("ws_")
 
 
@@ -30,7 +30,7 @@ def check_semantic_classes(value: Any) -> None:
 
 
 class Workspace(models.Model):
-    """Tenant and isolation boundary."""
+    """A workspace: resources, agents and waits of one do not touch another's."""
 
     public_id = models.CharField(
         "identificador", max_length=32, unique=True, default=new_workspace_id, editable=False
@@ -60,7 +60,7 @@ class Membership(models.Model):
     """A person's role in a workspace."""
 
     class Role(models.TextChoices):
-        """What a member may do: everything, use it, look at it."""
+        """Owners manage people and settings, members use the workspace, viewers only read."""
 
         OWNER = "owner", _("propietario")
         MEMBER = "member", _("miembro")
@@ -90,7 +90,7 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A place in a workspace kept for whoever has an address and the link; only the link's hash is kept."""
+    """An invitation of an address to a workspace. Only the hash of the link's token is stored."""
 
     workspace = models.ForeignKey(
         Workspace, models.CASCADE, related_name="invitations", verbose_name="espacio"
@@ -116,7 +116,7 @@ class Invitation(models.Model):
 
 
 class ApiKey(models.Model):
-    """A secret that acts for any agent of its workspace, or for one DID when it is bound to it."""
+    """A secret that acts for any agent of its workspace, or for one DID only."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="api_keys", verbose_name="espacio")
     prefix = models.CharField("principio", max_length=16, unique=True)
@@ -142,7 +142,7 @@ class ApiKey(models.Model):
 
 
 class RegisteredAgent(models.Model):
-    """An agent's DID that may sign requests in a workspace."""
+    """An agent, given by its DID, that may sign requests in a workspace."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="agents", verbose_name="espacio")
     did = models.CharField("DID", max_length=DID_LENGTH, db_index=True)
@@ -161,7 +161,7 @@ class RegisteredAgent(models.Model):
 class Trial(models.Model):
     """A visitor's key with a number of calls and a workspace of its own.
 
-    The row outlives its workspace, so that the key of a purged trial stays known as expired.
+    The row outlives its workspace, so that the key of a deleted trial cannot begin another.
     """
 
     did = models.CharField("DID", max_length=DID_LENGTH, unique=True)
@@ -192,7 +192,7 @@ class Trial(models.Model):
 
 
 class TrialAgent(models.Model):
-    """A further agent of a trial, sharing its calls."""
+    """A further agent of a trial. All agents of a trial share its calls."""
 
     trial = models.ForeignKey(Trial, models.CASCADE, related_name="agents", verbose_name="prueba")
     did = models.CharField("DID", max_length=DID_LENGTH, unique=True)
@@ -207,7 +207,7 @@ class TrialAgent(models.Model):
 
 
 class Nonce(models.Model):
-    """A signed request already seen: a hash of (public key, nonce), kept until the signature expires."""
+    """The nonce of a signed request: a hash of (public key, nonce), stored until the signature expires."""
 
     key_and_nonce = models.CharField("clave y nonce", max_length=64, unique=True)
     expires_at = models.DateTimeField("caduca", db_index=True)
@@ -221,7 +221,7 @@ class Nonce(models.Model):
 
 
 class Ticket(models.Model):
-    """Opens one live socket of a workspace, once; only the hash of the ticket is kept."""
+    """A ticket that opens one live socket of a workspace. Only its hash is stored."""
 
     sha256 = models.CharField("resumen", max_length=64, unique=True, editable=False)
     workspace = models.CharField("espacio", max_length=32)

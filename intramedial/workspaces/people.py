@@ -1,6 +1,6 @@
-"""Who is in a workspace: roles, invitations, leaving. A workspace always has an owner.
+"""Members and invitations of a workspace. A workspace always has an owner.
 
-Each of these is called inside a transaction, with the workspace held (`provision.hold`).
+Call these functions inside a transaction that holds the workspace (`provision.hold`).
 """
 
 import hashlib
@@ -12,15 +12,15 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from intramedial.audit.models import Entry
+from intramedial.databases.hourly import seconds_until_room
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import Invitation, Membership, Workspace
 
 Role = Membership.Role
-HOUR = timedelta(hours=1)
 
 
 class LastOwner(Exception):
-    """Nobody would own the workspace any more."""
+    """The workspace would be left without an owner."""
 
 
 class TooManyPeople(Exception):
@@ -28,15 +28,15 @@ class TooManyPeople(Exception):
 
 
 class TooManyInvitations(Exception):
-    """The person has invited as many as one may in an hour."""
+    """The person has sent as many invitations as one may in an hour."""
 
 
 class NotInvited(Exception):
-    """The link was revoked, has expired, is for another address, or its person has left since."""
+    """The invitation was revoked, has expired, is for another address, or the person has left since."""
 
 
 def set_role(membership: Membership, role: str) -> bool:
-    """Give a member another role; whether that changed anything. LastOwner, TooManyWorkspaces."""
+    """Give a member another role; returns whether it changed. Raises LastOwner, TooManyWorkspaces."""
     if role != Role.OWNER:
         _keep_an_owner(membership)
     elif membership.role != Role.OWNER:
@@ -45,14 +45,17 @@ def set_role(membership: Membership, role: str) -> bool:
 
 
 def remove(membership: Membership) -> bool:
-    """Take a member out; whether they were still in. Their live sockets close within seconds. LastOwner."""
+    """Remove a member; returns whether they were still a member. Their live sockets close within seconds.
+
+    Raises LastOwner.
+    """
     _keep_an_owner(membership)
-    gone, _by_model = Membership.objects.filter(pk=membership.pk).delete()
-    return bool(gone)
+    deleted, _by_model = Membership.objects.filter(pk=membership.pk).delete()
+    return bool(deleted)
 
 
 def hand_over(owner: Membership, to: Membership) -> None:
-    """Make another member the owner in one's own place; one stays a member. TooManyWorkspaces."""
+    """Make another member an owner, and the old owner a member. Raises TooManyWorkspaces."""
     if to.role != Role.OWNER:
         provision.check_room_for_workspace(to.user_id)
     Membership.objects.filter(pk=to.pk).update(role=Role.OWNER)
@@ -60,15 +63,16 @@ def hand_over(owner: Membership, to: Membership) -> None:
 
 
 def invite(workspace: Workspace, email: str, role: str, token: str, *, by: int) -> bool:
-    """Keep a place for an address; an open invitation of the same address is replaced.
+    """Invite an address. An open invitation of the same address is replaced.
 
-    Whether that is new: the same token again changes nothing. TooManyPeople, TooManyInvitations.
+    Returns False if an invitation with the same token exists; then nothing changes. Raises TooManyPeople,
+    TooManyInvitations.
     """
     now, sha256 = timezone.now(), digest(token)
     if workspace.invitations.filter(sha256=sha256).exists():
         return False
-    lately = Entry.objects.filter(actor=by, action="invitation.created", at__gt=now - HOUR)
-    if lately.count() >= settings.INVITATIONS_PER_HOUR:
+    sent = Entry.objects.filter(actor=by, action="invitation.created")
+    if seconds_until_room(sent, "at", settings.INVITATIONS_PER_HOUR, now) is not None:
         raise TooManyInvitations
     workspace.invitations.filter(email__iexact=email).delete()
     if workspace.memberships.count() + open_invitations(workspace).count() >= settings.WORKSPACE_MEMBERS:
@@ -85,17 +89,17 @@ def invite(workspace: Workspace, email: str, role: str, token: str, *, by: int) 
 
 
 def find_invitation(token: str, user: Any) -> Invitation | None:
-    """The invitation of a link, open or not, if it is for this person's address."""
+    """The invitation with that token, open or not, if it is for the user's address."""
     found = Invitation.objects.select_related("workspace").filter(sha256=digest(token)).first()
     return found if found is not None and found.email.casefold() == user.email.casefold() else None
 
 
 def accept(invitation: Invitation, user: Any) -> bool:
-    """Take the place that was kept; whether that happened now.
+    """Make the invited user a member; returns whether that happened now.
 
-    Raises NotInvited, and TooManyWorkspaces for an owner's place.
-    An invitation that is accepted expires at that moment, and its row stays until it is purged. So accepting
-    it again, or several times at once, changes nothing and succeeds for as long as the person is a member.
+    An accepted invitation expires at once, and its row stays until it is purged. So accepting it again, or
+    several times at once, changes nothing and succeeds as long as the person is a member. Raises NotInvited,
+    and TooManyWorkspaces if the role is that of an owner.
     """
     now = timezone.now()
     if not Invitation.objects.filter(pk=invitation.pk, expires_at__gt=now).update(expires_at=now):
@@ -111,12 +115,12 @@ def accept(invitation: Invitation, user: Any) -> bool:
 
 
 def open_invitations(workspace: Workspace) -> QuerySet[Invitation]:
-    """The invitations that can still be accepted for the first time."""
+    """The invitations that are neither accepted nor expired."""
     return Invitation.objects.filter(workspace=workspace, expires_at__gt=timezone.now())
 
 
 def digest(token: str) -> str:
-    """What is kept of a link's token."""
+    """The hash under which a link's token is stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 

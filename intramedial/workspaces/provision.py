@@ -1,4 +1,4 @@
-"""Making and revoking workspaces and their API keys; commands, pages and the admin all come through here."""
+"""Making and ending workspaces, API keys and registered agents, for commands, pages and the admin."""
 
 from datetime import datetime, timedelta
 
@@ -12,10 +12,10 @@ from django.utils import timezone
 from intramedial.identity.did import check_did
 from intramedial.ledger import log
 from intramedial.workspaces import keys, names
-from intramedial.workspaces.models import ApiKey, Membership, Trial, TrialAgent, Workspace
+from intramedial.workspaces.models import ApiKey, Membership, RegisteredAgent, Trial, TrialAgent, Workspace
 
 TRIALS_AT_ONCE = 100
-"""Trials of one transaction of the purge, for which whoever begins one has to wait."""
+"""Trials that one transaction of the purge deletes. A new trial has to wait for that transaction."""
 
 
 class TooManyKeys(Exception):
@@ -26,20 +26,24 @@ class TooManyWorkspaces(Exception):
     """The person owns as many workspaces as one may."""
 
 
+class TooManyAgents(Exception):
+    """The workspace has as many registered agents as it may have."""
+
+
 def hold_person(user_id: int) -> None:
-    """Until the transaction ends, nobody else changes what this person owns (SQLite has one writer)."""
+    """Lock the workspaces that a person owns until the transaction ends (SQLite has one writer anyway)."""
     get_user_model().objects.select_for_update().filter(pk=user_id).first()
 
 
 def hold(workspace: Workspace) -> None:
-    """Until the transaction ends, nobody else changes members and keys of `workspace`."""
+    """Lock the members and keys of `workspace` until the transaction ends."""
     Workspace.objects.select_for_update().filter(pk=workspace.pk).first()
 
 
 def create_workspace(name: str, owner_id: int | None = None, bits: bytes | None = None) -> Workspace:
-    """A new workspace, with its owner when one is given; its `ws_…` is that of `bits`, if given.
+    """Make a workspace, with an owner if one is given. Its `ws_…` is derived from `bits`, if given.
 
-    ValueError for a name that is not one, TooManyWorkspaces for an owner who has their full number.
+    ValueError for a bad name, TooManyWorkspaces if the owner has as many as one may.
     """
     try:
         name = names.normal(name)
@@ -56,7 +60,7 @@ def create_workspace(name: str, owner_id: int | None = None, bits: bytes | None 
 
 
 def check_room_for_workspace(user_id: int) -> None:
-    """TooManyWorkspaces for somebody who owns as many workspaces as one may."""
+    """TooManyWorkspaces if the person owns as many workspaces as one may."""
     owned = Membership.objects.filter(user=user_id, role=Membership.Role.OWNER).count()
     if owned >= settings.PERSON_WORKSPACES:
         raise TooManyWorkspaces(f"A person owns at most {settings.PERSON_WORKSPACES} workspaces.")
@@ -71,9 +75,9 @@ def create_api_key(
     expires_at: datetime | None = None,
     bits: bytes | None = None,
 ) -> keys.NewKey:
-    """A new key of `workspace`, that of `bits` if given; its secret is in the answer and nowhere else.
+    """Make an API key of `workspace`, derived from `bits` if given. Only the returned value holds its secret.
 
-    ValueError for a DID that is not one, TooManyKeys when the workspace has its full number in force.
+    ValueError for a bad DID, TooManyKeys if the workspace has as many keys in force as it may have.
     """
     if actor_did is not None:
         actor_did = check_did(actor_did)
@@ -97,7 +101,7 @@ def create_api_key(
 
 
 def has_room(workspace: Workspace) -> bool:
-    """Whether `workspace` may have one API key more in force."""
+    """Whether `workspace` may have one more API key in force."""
     in_force: int = keys_in_force(workspace).count()
     return in_force < int(settings.WORKSPACE_API_KEYS)
 
@@ -109,9 +113,9 @@ def keys_in_force(workspace: Workspace) -> QuerySet[ApiKey]:
 
 
 def rotate_api_key(key: ApiKey, overlap: timedelta, bits: bytes | None = None) -> keys.NewKey:
-    """A new key that may do what `key` may, for as long a time from now; `key` ends after `overlap`.
+    """Make a key that may do what `key` may, with the same lifetime from now. `key` ends after `overlap`.
 
-    TooManyKeys when both would not find room.
+    TooManyKeys if the workspace may not have both in force.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -131,16 +135,16 @@ def rotate_api_key(key: ApiKey, overlap: timedelta, bits: bytes | None = None) -
 
 
 def revoke_api_key(prefix: str) -> datetime:
-    """Revoke the key of that prefix; returns when it was first revoked. Raises ApiKey.DoesNotExist."""
+    """Revoke the key with that prefix. Returns when it was first revoked. Raises ApiKey.DoesNotExist."""
     ApiKey.objects.filter(prefix=prefix, revoked_at=None).update(revoked_at=timezone.now())
     revoked_at = ApiKey.objects.get(prefix=prefix).revoked_at
     assert revoked_at is not None
     return revoked_at
 
 
-def gone(public_ids: list[str]) -> set[str]:
-    """Of these workspaces, those that are no more. Closes its connection: it is called in threads of others,
-    once a day."""
+def deleted(public_ids: list[str]) -> set[str]:
+    """Those of the workspaces that were deleted. Closes the connection, because other rooms call it once a
+    day in threads of their own."""
     try:
         known = Workspace.objects.filter(public_id__in=public_ids).values_list("public_id", flat=True)
         return set(public_ids) - set(known)
@@ -149,7 +153,7 @@ def gone(public_ids: list[str]) -> set[str]:
 
 
 def any_made() -> bool:
-    """Whether there is a workspace; no, when the database cannot say. Closes its connection."""
+    """Whether there is a workspace; False if the database does not answer. Closes the connection."""
     try:
         return Workspace.objects.exists()
     except DatabaseError:
@@ -159,15 +163,15 @@ def any_made() -> bool:
 
 
 def purge_trials() -> int:
-    """Delete the workspaces and further agents of trials that have expired, what the ledger's entries say of
-    them, and the hashes of their addresses; returns how many. The authority forgets the rest once a day, when
-    it learns that the workspaces are no more (see `gone`).
+    """Delete the workspaces and further agents of expired trials, the contents of their ledger entries, and
+    the hashes of their addresses. Returns how many trials that were. The authority deletes its own rows once
+    a day, when `deleted` names their workspaces.
 
-    The trial's own row stays, of half a kilobyte: its key is known as expired for good, and cannot begin
-    again. While a trial lasts it has at most some hundred kilobytes, nearly all of them in the ledger.
-    Raises ``django.db.Error`` when the ledger is away: what is left is purged the next day.
+    The row of the trial stays, half a kilobyte, so that its key cannot begin another. A trial has at most
+    some hundred kilobytes while it lasts, nearly all of them in the ledger. Raises ``django.db.Error`` if the
+    ledger does not answer; the rest is then deleted the next day.
     """
-    # A workspace with members was adopted by someone: it is theirs, whatever became of the trial.
+    # A workspace with members was adopted, so it is kept.
     expired = Workspace.objects.filter(trial__expires_at__lte=timezone.now(), memberships=None)
     purged = 0
     while part := dict(expired.order_by("pk").values_list("pk", "public_id")[:TRIALS_AT_ONCE]):
@@ -179,3 +183,26 @@ def purge_trials() -> int:
             Workspace.objects.filter(pk__in=part).delete()
         purged += len(part)
     return purged
+
+
+def register_agent(workspace: Workspace, did: str) -> bool:
+    """Register an agent of `workspace`, given by its DID; returns whether that is new. Raises TooManyAgents.
+
+    The caller has checked that the agent holds its key, and holds the workspace in a transaction.
+    """
+    found = workspace.agents.filter(did=did).first()
+    if found is not None and found.revoked_at is None:
+        return False
+    if workspace.agents.filter(revoked_at=None).count() >= settings.WORKSPACE_AGENTS:
+        raise TooManyAgents
+    if found is not None:
+        workspace.agents.filter(pk=found.pk).update(registered_at=timezone.now(), revoked_at=None)
+    else:
+        RegisteredAgent.objects.create(workspace=workspace, did=did)
+    return True
+
+
+def revoke_agent(agent: RegisteredAgent) -> bool:
+    """Revoke the registration of an agent; returns whether it was in force."""
+    in_force = RegisteredAgent.objects.filter(pk=agent.pk, revoked_at=None)
+    return bool(in_force.update(revoked_at=timezone.now()))

@@ -1,4 +1,4 @@
-"""How a key is used, ready to paste: for a terminal, for Python, for a client of MCP."""
+"""Samples that use an API key: for a terminal, for Python, for an MCP client."""
 
 import json
 import shlex
@@ -24,12 +24,12 @@ with urllib.request.urlopen(request, timeout=30) as answer:
 
 
 def export(secret: str) -> str:
-    """Where the key is kept for the other snippets."""
+    """The shell command that sets the variable with the key."""
     return f"export INTRAMEDIAL_KEY={shlex.quote(secret)}"
 
 
 def curl(actor: str | None = None, *, read_only: bool = False, key: str = VARIABLE) -> str:
-    """One request; `key` is a secret, or the variable that holds it."""
+    """One request with curl; `key` is a secret, or the variable that holds it."""
     authorization = f'-H "Authorization: Bearer {key}"'
     if read_only:
         return f"curl -sS {shlex.quote(settings.BASE_URL + API + '/wait')} {authorization}"
@@ -43,21 +43,21 @@ def curl(actor: str | None = None, *, read_only: bool = False, key: str = VARIAB
 
 
 def python(actor: str | None = None, *, read_only: bool = False) -> str:
-    """The same with Python's own library."""
+    """One request with Python's standard library."""
     address = settings.BASE_URL + API + ("/wait" if read_only else "/lease")
     body = "" if read_only else f"\n    data=json.dumps({json.loads(_body(actor))!r}).encode(),"
     return PYTHON.format(address=json.dumps(address), body=body)
 
 
 def proof(workspace: str) -> str:
-    """How an agent's key is made and proven to be held."""
+    """The shell commands that make an agent's key and a proof signed with it."""
     file = f"{settings.BASE_URL}{settings.STATIC_URL}cli/proof.py"
     run = f"python3 proof.py agent.pem --workspace {workspace} --url {settings.BASE_URL}"
     return f"pip install cryptography\ncurl -sSO {file}\n{run}"
 
 
 def mcp() -> str:
-    """The configuration of a client of MCP that takes the key from the environment."""
+    """The configuration of an MCP client, which takes the key from the environment."""
     server = {
         "type": "http",
         "url": f"{settings.BASE_URL}/mcp/compat",

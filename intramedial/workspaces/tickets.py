@@ -1,7 +1,7 @@
-"""One-time tickets: how a page that can sign requests, but not a socket's handshake, opens a live socket.
+"""Tickets, with which a page opens a live socket: it can sign requests, but not the handshake of a socket.
 
-A ticket is 256 random bits, good once and for 30 seconds. Only its SHA-256 is kept, in the database, so that
-it is good once however many processes serve.
+A ticket is 256 random bits and opens one socket within `LIFETIME_S`. Only its SHA-256 is stored. The row is
+in the database, so that a ticket is used once even with several server processes.
 """
 
 import hashlib
@@ -10,20 +10,18 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from intramedial.databases.threads import DatabaseThreads
 from intramedial.http.problems import Problem
+from intramedial.workspaces.authentication import callers
 from intramedial.workspaces.models import Ticket
 
 LIFETIME_S = 30
 AT_ONCE = 20
-"""Tickets of one workspace that may be in force: each is a row, and asking for one is no counted call."""
-
-threads = DatabaseThreads("tickets", 1)
+"""Most unused tickets of one workspace. Each is a row, and requests for tickets are not counted as calls."""
 
 
 def issue(workspace: str) -> tuple[str, datetime]:
-    """A fresh ticket for the `ws_…`, and until when it is good. Writes to the database: not on the event
-    loop. Problem `rate_limited` for a workspace that has its full number.
+    """A new ticket for the `ws_…`, and when it expires. Blocks on the database. Problem `rate_limited` if the
+    workspace has `AT_ONCE` unused tickets.
     """
     now = timezone.now()
     Ticket.objects.filter(expires_at__lte=now).delete()
@@ -39,17 +37,17 @@ def issue(workspace: str) -> tuple[str, datetime]:
 
 
 async def redeem(ticket: str) -> str | None:
-    """The workspace's `ws_…`, once; None for a ticket that is unknown, used or late.
+    """Use up a ticket and return its workspace's `ws_…`; None if it is unknown, used or expired.
 
-    Problem (`authority_unavailable`) when the database does not answer.
+    Problem `authority_unavailable` if the database does not answer.
     """
-    return await threads.run(lambda: _take(ticket))
+    return await callers.process().tickets.run(lambda: _take(ticket))
 
 
 def _take(ticket: str) -> str | None:
     found = Ticket.objects.filter(sha256=_digest(ticket), expires_at__gt=timezone.now())
     workspace = found.values_list("workspace", flat=True).first()
-    # Of several that present it at once, the one whose delete meets the row has it.
+    # Of several concurrent callers, only the one that deletes the row gets the workspace.
     return workspace if workspace is not None and found.delete()[0] else None
 
 

@@ -1,7 +1,6 @@
-"""The API of trials: begin one, add an agent to it, see what is left of it, open a live socket."""
+"""The API of trials: beginning one, adding an agent, reading its state, a ticket for a live socket."""
 
 import time
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -10,10 +9,10 @@ from django.conf import settings
 from ninja import Router
 from pydantic import Field
 
-from intramedial.databases.threads import DatabaseThreads
 from intramedial.http import origins, shapes
 from intramedial.http.addresses import address_hash, client_address, site_hash
 from intramedial.http.calls import Call, Credentials, Headers, Principal, Reply, RequestParts, TrialState
+from intramedial.http.formats import rfc3339
 from intramedial.http.problems import Problem
 from intramedial.http.routing import invalid
 from intramedial.identity.did import Did, did_key_public
@@ -23,7 +22,6 @@ from intramedial.workspaces.authentication import callers
 from intramedial.workspaces.authentication.callers import UNCOUNTED
 
 router = Router(tags=["trial"], by_alias=True)
-threads = DatabaseThreads("trials", 1)
 
 
 async def _any_key(parts: RequestParts) -> Principal:
@@ -95,7 +93,7 @@ async def keys(request: Call, body: TrialKey) -> Reply:
     parts = request.parts
     address = client_address(parts.client, parts.headers.get("x-forwarded-for", ""), settings.TRUSTED_PROXIES)
     begin = partial(trials.begin, body.did, address_hash(address), site_hash(address))
-    state, new = await threads.run(begin)
+    state, new = await callers.process().trials.run(begin)
     return Reply(201 if new else 200, _json(_shape(state)), _left(state.trial))
 
 
@@ -109,7 +107,7 @@ async def keys(request: Call, body: TrialKey) -> Reply:
 async def see(request: Call) -> Reply:
     """The trial that the signing key began or was added to. Not counted."""
     trial = _trial(request)
-    state = await threads.run(partial(trials.find, trial.did))
+    state = await callers.process().trials.run(partial(trials.find, trial.did))
     return Reply(200, _json(_shape(state) | {"agents": state.agents}))
 
 
@@ -134,7 +132,7 @@ async def agents(request: Call, body: NewAgent) -> Reply:
         check_proof(body.proof, did=body.did, trial=trial.did, audience=settings.BASE_URL, now=time.time())
     except ValueError as error:
         raise invalid(("/proof", str(error))) from None
-    state, new = await threads.run(partial(trials.add_agent, trial.did, body.did))
+    state, new = await callers.process().trials.run(partial(trials.add_agent, trial.did, body.did))
     return Reply(201 if new else 200, _json(_shape(state) | {"agents": state.agents}))
 
 
@@ -148,8 +146,9 @@ async def agents(request: Call, body: NewAgent) -> Reply:
 async def ticket(request: Call) -> Reply:
     """A ticket for `/ws/prueba/`: good once, for 30 seconds. A body is not read. Not counted."""
     _trial(request)
-    secret, expires_at = await threads.run(partial(tickets.issue, request.caller.workspace))
-    return Reply(201, _json({"ticket": secret, "expiresAt": _instant(expires_at)}))
+    issue = partial(tickets.issue, request.caller.workspace)
+    secret, expires_at = await callers.process().trials.run(issue)
+    return Reply(201, _json({"ticket": secret, "expiresAt": rfc3339(expires_at)}))
 
 
 def _trial(call: Call) -> TrialState:
@@ -171,16 +170,12 @@ def _shape(state: trials.State) -> dict[str, Any]:
         "workspace": state.workspace,
         "callsLimit": state.trial.calls_limit,
         "callsUsed": state.trial.calls_used,
-        "expiresAt": _instant(state.trial.expires_at),
+        "expiresAt": rfc3339(state.trial.expires_at),
     }
 
 
 def _left(trial: TrialState) -> Headers:
     return tuple((name.encode(), value.encode()) for name, value in trial.headers(time.time()).items())
-
-
-def _instant(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
 
 
 def _json(value: dict[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""Where the pages of workspaces are."""
+"""The addresses of the pages of workspaces."""
 
 from django.urls import URLPattern, include, path
 

@@ -7,7 +7,7 @@ from django.conf import settings as django_settings
 from django.test import Client
 
 from coordination.authority import maintenance
-from intramedial.accounts.purging import UNCONFIRMED_DAYS
+from intramedial.accounts.deletion import UNCONFIRMED_DAYS
 from intramedial.legal import retention
 from tests import people
 from tests.accounts.conftest import Visitor

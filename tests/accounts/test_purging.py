@@ -7,8 +7,8 @@ from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.utils import timezone
 
+from intramedial.accounts.deletion import UNCONFIRMED_DAYS
 from intramedial.accounts.models import AccessRequest, BetaUse, User
-from intramedial.accounts.purging import UNCONFIRMED_DAYS
 from intramedial.legal import purging
 from intramedial.workspaces import provision
 from tests import people

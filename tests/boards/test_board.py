@@ -46,7 +46,7 @@ def test_the_page_of_a_resource_shows_its_history(browse: Browse, conduct: Condu
     assert page.count("Devuelto</a>") == 1
     assert CID not in page
     assert "lse_" not in page
-    assert "Terminar a la fuerza" not in page
+    assert "Revocar la concesión" not in page
     assert "Nadie lo tiene" in text(client.get(path("board_resource", workspace), {"nombre": "lock:other"}))
 
 
@@ -95,7 +95,7 @@ def test_only_owners_revoke_a_lease_and_only_the_displayed_one(
     for role in ("viewer", "member"):
         assert browse(role).post(address, form).status_code == 403
     owner = browse("owner")
-    assert "Terminar a la fuerza" in text(owner.get(address))
+    assert "Revocar la concesión" in text(owner.get(address))
     wrong = text(owner.post(address, {**form, "name": "lock:b"}), 422)
     assert "No es el nombre de este recurso" in wrong
     assert "colgado" in wrong

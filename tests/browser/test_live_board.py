@@ -147,10 +147,10 @@ def test_a_resource_from_close_up_by_keyboard_alone(
 
     # An owner ends the lease: the name typed, a reason given.
     panel.row(name).get_by_role("button").click()
-    panel.drawer.get_by_text("Terminar a la fuerza").click()
+    panel.drawer.get_by_text("Revocar la concesión").click()
     panel.drawer.get_by_label("Nombre del recurso").fill(name)
     panel.drawer.get_by_label("Motivo").fill("se ha quedado colgado")
-    panel.drawer.get_by_role("button", name="Terminar la concesión").click()
+    panel.drawer.get_by_role("button", name="Revocar la concesión").click()
     expect(page.get_by_text("Concesión terminada")).to_be_visible()
     expect(panel.drawer).to_be_visible()
     page.keyboard.press("Escape")
@@ -248,5 +248,5 @@ def test_without_scripts_there_is_a_table_and_in_english_english(
     expect(row).to_contain_text("lock:<i>a</i>")
     page.get_by_role("link", name="lock:<i>a</i>").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("lock:<i>a</i>")
-    expect(page.get_by_text("by force")).to_have_count(0)
+    expect(page.get_by_text("Revoke the lease")).to_have_count(0)
     context.close()

@@ -121,7 +121,7 @@ async def test_a_mistyped_key_costs_no_look_up(cache, finder):
 
 
 async def test_unknown_keys_are_bounded_and_push_no_known_key_out(cache, finder, monkeypatch):
-    monkeypatch.setattr(bearer, "REMEMBERED_STRANGERS", 10)
+    monkeypatch.setattr(bearer, "REMEMBERED_UNKNOWN", 10)
     secret = keys.make_key().secret
     finder.known[secret] = known_key()
     await cache.get(secret)

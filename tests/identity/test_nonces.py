@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from intramedial.http.problems import Problem
-from intramedial.workspaces.authentication import nonces, signers
+from intramedial.workspaces.authentication import signers
 from intramedial.workspaces.authentication.callers import Authenticator
 from intramedial.workspaces.models import Nonce, RegisteredAgent
 from tests.identity.conftest import START, lease, refusal
@@ -56,8 +56,8 @@ def test_a_sweep_that_fails_is_tried_again(clock, monkeypatch, caplog):
         raise RuntimeError("planted")
 
     failed: list[int] = []
-    monkeypatch.setattr(nonces, "SWEEP_EVERY_S", 0.01)
-    sweeper = nonces.Sweeper(fail)
+    monkeypatch.setattr(signers, "SWEEP_EVERY_S", 0.01)
+    sweeper = signers.Sweeper(fail)
     sweeper.start()
     until(lambda: len(failed) > 3)
     sweeper.stop()
@@ -134,7 +134,7 @@ async def test_repeated_requests_of_another_key_do_not_use_up_its_share(
 
 def test_concurrent_requests_do_not_exceed_the_limit():
     """While the first requests are in progress, no more are admitted."""
-    budget = nonces.Budget()
+    budget = signers.Budget()
     with budget.spend(b"key", 1, 0.0), pytest.raises(Problem), budget.spend(b"key", 1, 59.0):
         pass
     with budget.spend(b"key", 1, 60.0):

@@ -15,7 +15,7 @@ from coordination.authority import process as authority
 from coordination.live import base_consumer, consumers
 from coordination.live import hub as hubs
 from intramedial.server import websocket
-from intramedial.workspaces import tickets
+from intramedial.workspaces.authentication import callers
 from intramedial.workspaces.models import Membership, Trial, Workspace
 from tests.live.browser import logged_in, new_user
 from tests.live.looptime import LeapingLoop
@@ -38,7 +38,7 @@ async def door(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> Asy
     yield
     await authority.current().close()
     await consumers.stop()
-    await asyncio.to_thread(tickets.threads.close)
+    await asyncio.to_thread(callers.stop)
 
 
 @pytest.fixture

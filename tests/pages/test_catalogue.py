@@ -14,7 +14,7 @@ from coordination.pages.module import article
 from coordination.pages.texts.problems import REFUSALS
 from intramedial.http.problems import REASONS, Problem, problem_body
 from intramedial.http.shapes import ProblemShape
-from intramedial.web import problem_words
+from intramedial.web import errors
 from tests.pages.conftest import localized, parsed, text_of
 
 ALL = [*(reason.value for reason in Reason), *REASONS]
@@ -23,7 +23,7 @@ ALL = [*(reason.value for reason in Reason), *REASONS]
 def test_no_reason_is_missing() -> None:
     assert [entry.reason for entry in article.reasons()] == ALL
     assert set(REFUSALS) == set(Reason)
-    assert set(problem_words.WHAT) == set(problem_words.DETAILS) == set(REASONS)
+    assert set(errors.WHAT) == set(errors.DETAILS) == set(REASONS)
     for reason in ALL:
         get_template(f"errors/{reason}.html")
 
@@ -55,7 +55,7 @@ def test_the_type_of_a_problem_opens_its_page(reason: str) -> None:
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_an_example_is_the_problem_that_the_api_answers(reason: str) -> None:
-    entry = next(entry for entry in problem_words.entries() if entry.reason == reason)
+    entry = next(entry for entry in errors.platform_entries() if entry.reason == reason)
     body = entry.example()
     ProblemShape.model_validate_json(json.dumps(body))
     assert body["status"] == entry.status == REASONS[reason][0]

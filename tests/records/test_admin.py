@@ -14,7 +14,7 @@ from coordination.api.revoke import held
 from coordination.models import AgentRow, LeaseRow
 from intramedial.accounts import beta
 from intramedial.accounts.models import AccessRequest
-from intramedial.audit import words
+from intramedial.audit import entries
 from intramedial.audit.models import Entry
 from intramedial.workspaces import provision
 from intramedial.workspaces.models import ApiKey, Membership, RegisteredAgent, Trial, Workspace
@@ -40,7 +40,7 @@ def end(client: Client, query: dict[str, str], **form: object):
     return client.post(f"{END}?{urlencode(query)}", form, follow=True)
 
 
-def test_an_administrator_revokes_a_lease(administrator: Client, conduct: Conduct):
+def test_a_lease_is_revoked(administrator: Client, conduct: Conduct):
     token = conduct.acquire(ANA).lease.token
     conduct.acquire(BEA)
     listed = administrator.get(LEASES, {"q": conduct.workspace}).content.decode()
@@ -50,7 +50,7 @@ def test_an_administrator_revokes_a_lease(administrator: Client, conduct: Conduc
     asks = administrator.get(END, query).content.decode()
     assert "confianza del agente no se mueve" in asks
     answer = end(administrator, query, token=token, name="lock:a", reason="se colgó")
-    assert "ha terminado" in answer.content.decode()
+    assert "está revocada" in answer.content.decode()
     assert held(conduct.workspace, "lock:a", ANA) is None
     assert AgentRow.objects.get(workspace=conduct.workspace, did=ANA).score == 500
     entry = Entry.objects.get(workspace=conduct.workspace)
@@ -158,4 +158,4 @@ def test_every_act_of_an_administrator_has_a_description():
             "deleted": found.has_delete_permission(request),
         }
         for what, allowed in may.items():
-            assert (f"admin.{model._meta.model_name}.{what}" in words.ACTIONS) == allowed
+            assert (f"admin.{model._meta.model_name}.{what}" in entries.ACTIONS) == allowed

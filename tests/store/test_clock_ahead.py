@@ -24,8 +24,10 @@ def test_the_log_says_once_that_the_clock_is_ahead_and_once_that_it_is_not(
     watch = ClockWatch(iter(times).__next__)
     for _ in times:
         watch.look()
-    said = [record.getMessage() for record in caplog.records if record.name == "coordination.storage.clock"]
-    assert [("is 60 min ahead" in one, "no longer ahead" in one, "is 6 s ahead" in one) for one in said] == [
+    logged = [record.getMessage() for record in caplog.records if record.name == "coordination.storage.clock"]
+    assert [
+        ("is 60 min ahead" in one, "no longer ahead" in one, "is 6 s ahead" in one) for one in logged
+    ] == [
         (True, False, False),
         (False, True, False),
         (False, False, True),

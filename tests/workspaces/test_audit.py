@@ -12,7 +12,7 @@ from asgiref.sync import async_to_sync
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from intramedial.audit import entries, export, record
+from intramedial.audit import entries, record
 from intramedial.audit.models import Entry
 from intramedial.workspaces.pages import audit
 from tests.people import member
@@ -150,7 +150,7 @@ def test_the_file_has_every_entry_and_no_formula(owner, at, workspace, monkeypat
 
 def test_the_file_is_bounded(owner, at, workspace, monkeypatch):
     monkeypatch.setattr(entries, "AT_ONCE", 2)
-    monkeypatch.setattr(export, "MOST", 3)
+    monkeypatch.setattr(entries, "MOST", 3)
     for _ in range(5):
         note(workspace)
     assert len(json.loads(text_of(owner.get(at("auditoria/auditoria.json"))))) == 3

@@ -63,7 +63,7 @@ def _revoke(request: HttpRequest, membership: Membership, name: str) -> HttpResp
     except NotRevoked as words:
         messages.error(request, str(words))
     else:
-        messages.success(request, _("Concesión terminada. Se ofrece al siguiente de la cola, si lo hay."))
+        messages.success(request, _("Concesión revocada. Se ofrece al siguiente de la cola, si lo hay."))
     return redirect(f"{reverse('board', args=[workspace])}?{urlencode({'recurso': name})}")
 
 

@@ -13,11 +13,11 @@ from coordination.core.messages import Reason
 from coordination.pages.module import fields, figures, promises, ready_to_paste, reference, samples
 from coordination.pages.texts import Text
 from coordination.pages.texts.problems import REFUSALS
-from intramedial.web import amounts, problem_words
+from intramedial.web import amounts, errors
 from intramedial.web.errors import Explained
 from intramedial.web.pretty_json import pretty
 
-REQUEST_ID = problem_words.REQUEST_ID
+REQUEST_ID = errors.REQUEST_ID
 
 
 class Part(NamedTuple):
@@ -67,7 +67,7 @@ SECTIONS = (
 
 def reasons() -> list[Explained]:
     """All reasons that the API can give: the module's refusals, then the platform's problems."""
-    return [*refusals(), *problem_words.entries()]
+    return [*refusals(), *errors.platform_entries()]
 
 
 def refusals() -> list[Explained]:

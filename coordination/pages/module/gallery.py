@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from coordination.pages.module import article, fields, figures, samples
 from coordination.pages.texts import module as texts
 from intramedial.http.problems import REASONS
-from intramedial.web import problem_words
+from intramedial.web import errors
 
 TOKENS = ("paper", "paper-sunk", "ink", "ink-soft", "ink-faint", "rule", "rule-strong", "staff", "go", "stop")
 LONG = "lock:" + "un-nombre-larguísimo/" * 11 + "fin"
@@ -65,5 +65,5 @@ def states() -> dict[str, Any]:
         "boards": [sample.answer for sample in (samples.crashed_holder()[2], samples.broken_deadlock()[-1])],
         "long": {"resource": LONG, "did": LONG_DID},
         "claims": fields.example_claims(answers[0]),
-        "requestId": problem_words.REQUEST_ID,
+        "requestId": errors.REQUEST_ID,
     }

@@ -15,7 +15,7 @@ from coordination.pages.records import query_values
 from coordination.read import current, history
 from coordination.read.current import StorageFault
 from intramedial.web import amounts
-from intramedial.workspaces import navigation
+from intramedial.workspaces import access
 from intramedial.workspaces.access import context, workspace_page
 from intramedial.workspaces.models import Membership, Workspace
 
@@ -49,7 +49,7 @@ def agents(request: HttpRequest, membership: Membership) -> HttpResponse:
         "agents": [_row(workspace, agent, agent["did"] in signs) for agent in listed],
         "first": "despues" not in request.GET,
         "next": f"?{urlencode({'despues': dids[AT_ONCE - 1]})}" if len(dids) > AT_ONCE else "",
-        "signers_path": navigation.path_of("signers", workspace.public_id),
+        "signers_path": access.path_of("signers", workspace.public_id),
         "signers": workspace.agents.filter(revoked_at=None).order_by("-registered_at", "pk")[:SIGNERS],
     }
     return render(request, "records/agents.html", given)

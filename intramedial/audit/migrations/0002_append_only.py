@@ -1,6 +1,7 @@
-"""The database itself keeps the log: no entry is changed, and none deleted that is younger than any setting lets go.
+"""Triggers that keep the log append-only: no entry is changed, and none is deleted before the least `AUDIT_DAYS`.
 
-On SQLite triggers go when Django makes their table anew: a later migration that alters it ends with `guard` too.
+On SQLite, Django rebuilds a table to alter it, which drops its triggers. So a later migration that alters this
+table must end with `guard` too.
 """
 
 from typing import Any
@@ -38,12 +39,12 @@ POSTGRES_BACK = (
 
 
 def guard(apps: Any, schema_editor: Any) -> None:
-    """Set the triggers."""
+    """Create the triggers."""
     _run(schema_editor, SQLITE, POSTGRES)
 
 
 def unguard(apps: Any, schema_editor: Any) -> None:
-    """Take them away."""
+    """Drop the triggers."""
     _run(schema_editor, SQLITE_BACK, POSTGRES_BACK)
 
 

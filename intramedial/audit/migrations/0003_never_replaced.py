@@ -1,6 +1,6 @@
-"""On SQLite REPLACE puts one row in another's place and fires no trigger of deletion: it is refused too.
+"""A trigger against REPLACE on SQLite, which replaces a row without firing the triggers of a deletion.
 
-PostgreSQL has no such statement; its ON CONFLICT DO UPDATE is an update like others.
+PostgreSQL has no such statement; its ON CONFLICT DO UPDATE fires the triggers of an update.
 """
 
 from typing import Any
@@ -13,13 +13,13 @@ SQLITE = """CREATE TRIGGER audit_entry_never_replaced BEFORE INSERT ON audit_ent
 
 
 def guard(apps: Any, schema_editor: Any) -> None:
-    """Set the trigger."""
+    """Create the trigger."""
     if schema_editor.connection.vendor == "sqlite":
         schema_editor.execute(SQLITE, None)
 
 
 def unguard(apps: Any, schema_editor: Any) -> None:
-    """Take it away."""
+    """Drop the trigger."""
     if schema_editor.connection.vendor == "sqlite":
         schema_editor.execute("DROP TRIGGER audit_entry_never_replaced", None)
 

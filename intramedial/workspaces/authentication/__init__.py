@@ -1,1 +1,1 @@
-"""From a request to the principal that made it, by the workspaces' keys and agents."""
+"""Finding the principal that made a request, by the API keys and agents of workspaces."""

@@ -1,7 +1,7 @@
 """API keys: ``Authorization: Bearer imk_…``.
 
-A key that was found, or not found, is remembered for less than a second: the hot path asks no database, and
-a revoked key stops working within that second.
+The result of a look-up is kept in memory for less than a second, whether or not the key was found. So most
+requests make no query, and a revoked key stops working within that second.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from intramedial.workspaces.models import ApiKey
 
 logger = logging.getLogger(__name__)
 
-# Counted from before the look-up. The rest of the promised second is for the look-up and the answer.
+# Counted from before the look-up. The rest of the second is for the look-up and the answer.
 REMEMBERED_S = 0.9
 REMEMBERED_KEYS = 10_000
-REMEMBERED_STRANGERS = 1_000
+REMEMBERED_UNKNOWN = 1_000
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class KnownKey:
 
 
 def find_key(secret: str) -> KnownKey | None:
-    """Look a key up in the database; ``None`` if it is unknown, revoked or expired."""
-    # The prefix finds the row, the comparison in constant time decides.
+    """Look a key up in the database; ``None`` if it is unknown or revoked."""
+    # The prefix finds the row; the comparison in constant time decides.
     row = ApiKey.objects.select_related("workspace").filter(prefix=secret[: keys.PREFIX_LENGTH]).first()
     if row is None or not hmac.compare_digest(row.sha256, keys.digest(secret)) or row.revoked_at:
         return None
@@ -51,14 +51,14 @@ def find_key(secret: str) -> KnownKey | None:
         read_only=row.read_only,
         semantic_classes=MappingProxyType(row.workspace.semantic_classes),
     )
-    return KnownKey(row.pk, principal, row.expires_at and row.expires_at.timestamp())
+    return KnownKey(row.pk, principal, row.expires_at.timestamp() if row.expires_at else None)
 
 
 class KeyCache:
-    """Keys looked up in the last moments, by the SHA-256 of the secret; lives on the event loop.
+    """API keys that were looked up a moment ago, by the SHA-256 of the secret; to be used on the event loop.
 
-    Requests that come with the same key while it is being looked up share that look-up. ``find`` gives the
-    key or ``None``; strangers are remembered apart, so that a flood of them cannot push the known keys out.
+    Concurrent requests with the same key share one look-up. ``find`` returns the key, or ``None`` if it is
+    unknown. Unknown keys have a memory of their own, so that many of them cannot displace the known ones.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class KeyCache:
         self._find = find
         self._clock = clock
         self._known: dict[str, tuple[float, KnownKey | None]] = {}
-        self._strangers: dict[str, tuple[float, KnownKey | None]] = {}
+        self._unknown: dict[str, tuple[float, KnownKey | None]] = {}
         self._asking: dict[str, asyncio.Task[KnownKey | None]] = {}
 
     async def get(self, secret: str) -> KnownKey | None:
-        """The key that ``secret`` is, from memory or from the database."""
+        """The key with that secret, from memory or the database; ``None`` if it is unknown or revoked."""
         digest = keys.digest(secret)
         now = self._clock()
-        entry = self._known.get(digest) or self._strangers.get(digest)
+        entry = self._known.get(digest) or self._unknown.get(digest)
         if entry is not None and now < entry[0]:
             return entry[1]
         if not keys.well_formed(secret):
@@ -83,39 +83,39 @@ class KeyCache:
         if task is None or task.get_loop() is not asyncio.get_running_loop():
             task = asyncio.get_running_loop().create_task(self._ask(digest, secret, now + REMEMBERED_S))
             self._asking[digest] = task
-            # Marks a failure as seen, should every caller have gone away before it.
+            # Retrieves the exception, in case all callers are cancelled before the look-up fails.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        # A caller that goes away must not take the shared look-up with it.
+        # A cancelled caller must not cancel the shared look-up.
         return await asyncio.shield(task)
 
     async def _ask(self, digest: str, secret: str, until: float) -> KnownKey | None:
         try:
             found = await self._find(secret)
             self._known.pop(digest, None)
-            self._strangers.pop(digest, None)
+            self._unknown.pop(digest, None)
             remembered, limit = (
-                (self._strangers, REMEMBERED_STRANGERS) if found is None else (self._known, REMEMBERED_KEYS)
+                (self._unknown, REMEMBERED_UNKNOWN) if found is None else (self._known, REMEMBERED_KEYS)
             )
             remembered[digest] = (until, found)
             if len(remembered) > limit:
-                del remembered[next(iter(remembered))]  # the one looked up longest ago
+                del remembered[next(iter(remembered))]  # the oldest look-up
             return found
         finally:
             self._asking.pop(digest, None)
 
 
 class LastUses:
-    """Records when keys were last used, to the minute, in a thread of its own and several keys at once."""
+    """Records when keys were last used, to the minute. A thread of its own writes several keys at once."""
 
     def __init__(self, threads: DatabaseThreads):
         self._threads = threads
         self._lock = threading.Lock()
-        self._noted: dict[int, int] = {}  # key id -> the minute of its last note
+        self._noted: dict[int, int] = {}  # key id -> the minute of its last use
         self._pending: dict[int, int] = {}
         self._writing = False
 
     def note(self, key_id: int, now: float) -> None:
-        """Note a use at ``now`` (seconds since the Unix epoch); cheap, and never fails."""
+        """Note a use at ``now`` (seconds since the Unix epoch). Cheap; never raises."""
         minute = int(now) // 60
         if self._noted.get(key_id) == minute:
             return
@@ -133,7 +133,7 @@ class LastUses:
             while pending := self._take():
                 _write_last_uses(pending)
         except Exception:
-            # Losing a last use harms nobody; it must not keep the next one from being written.
+            # A lost last use does no harm, but the next one must still be written.
             logger.exception("the last use of API keys was not recorded")
             with self._lock:
                 self._writing = False

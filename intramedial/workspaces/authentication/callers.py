@@ -1,7 +1,8 @@
-"""From a request to the Principal that made it.
+"""Finds the Principal that made a request, by its API key (``Authorization: Bearer imk_…``) or its signature
+(RFC 9421).
 
-Two ways in: an API key (``Authorization: Bearer imk_…``) or a signature (RFC 9421). Quota and nonce are spent
-here, before anything is decided, in a transaction of their own.
+The nonce of a signature and a call of a trial are used up here, in a transaction of their own, before the
+request is decided.
 """
 
 import time
@@ -17,7 +18,6 @@ from intramedial.http.problems import Problem, challenge
 from intramedial.identity import signatures
 from intramedial.identity.signatures import SignedBy
 from intramedial.workspaces.authentication import bearer, signers
-from intramedial.workspaces.authentication.nonces import Sweeper
 from intramedial.workspaces.models import Nonce
 
 __all__ = ["Principal", "RequestParts", "TrialState", "authenticate", "proven_key", "start", "stop"]
@@ -30,23 +30,31 @@ WRONG_KEY = challenge("invalid_token", NO_SUCH_KEY)
 TWO_SENT = challenge("invalid_request", TWO_CREDENTIALS)
 
 ON_POSTGRESQL = 4
-"""Writers of nonces and quotas. SQLite has one writer at a time: several would only wait for one another."""
+"""Threads that write nonces and calls of trials. On SQLite there is one, because it has one writer."""
 
 
 class Authenticator:
-    """Authenticates requests; ``clock`` gives seconds since the Unix epoch."""
+    """Authenticates requests; ``clock`` gives seconds since the Unix epoch.
+
+    It also owns the threads in which trials, tickets and watchers are looked up, so that everything that this
+    process holds for callers begins and ends with it.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.time):
         self._clock = clock
         self._readers = DatabaseThreads("api-keys", 2)
         self._writers = DatabaseThreads("signed-requests", _writer_count())
         self._background = DatabaseThreads("last-uses", 1)
+        self.trials = DatabaseThreads("trials", 1)
+        self.tickets = DatabaseThreads("tickets", 1)
+        self.watchers = DatabaseThreads("watchers", 1)
+        self._budget = signers.Budget()
         self._keys = bearer.KeyCache(self._find_key)
         self._last_uses = bearer.LastUses(self._background)
-        self._sweeper = Sweeper(lambda: signers.sweep_nonces(self._clock()))
+        self._sweeper = signers.Sweeper(lambda: signers.sweep_nonces(self._clock()))
 
     def start(self) -> None:
-        """Sweep old nonces from now on; the first signed request does so too."""
+        """Delete old nonces from now on. The first signed request starts that too."""
         self._sweeper.start()
 
     async def authenticate(self, parts: RequestParts, *, spend: bool = True) -> Principal:
@@ -59,7 +67,7 @@ class Authenticator:
         signed = self._verify(parts)
         workspace = parts.headers.get(signatures.WORKSPACE_HEADER)
         now = self._clock()
-        use = partial(signers.use_signature, signed, workspace, now=now, spend=spend)
+        use = partial(signers.use_signature, signed, workspace, budget=self._budget, now=now, spend=spend)
         principal = await self._writers.run(use)
         self._sweeper.start()
         return principal
@@ -69,14 +77,16 @@ class Authenticator:
         if not signatures.is_signed(parts):
             raise Problem("unauthenticated", "Sign the request with the key of its did:key (RFC 9421).")
         signed = self._verify(parts)
-        await self._writers.run(partial(signers.use_nonce, signed, self._clock()))
+        use = partial(signers.use_nonce, signed, budget=self._budget, now=self._clock())
+        await self._writers.run(use)
         self._sweeper.start()
         return signed
 
     def close(self) -> None:
-        """Write what is pending and end the threads."""
+        """Write pending last uses and end the threads."""
         self._sweeper.stop()
-        for threads in (self._readers, self._writers, self._background):
+        pools = (self._readers, self._writers, self._background, self.trials, self.tickets, self.watchers)
+        for threads in pools:
             threads.close()
 
     async def _by_key(self, authorization: str | None) -> Principal:
@@ -111,8 +121,8 @@ def _writer_count() -> int:
 _authenticator: Authenticator | None = None
 
 
-def _of_this_process() -> Authenticator:
-    """The authenticator of this process."""
+def process() -> Authenticator:
+    """The authenticator of this process, made at the first call."""
     global _authenticator
     if _authenticator is None:
         _authenticator = Authenticator()
@@ -120,27 +130,30 @@ def _of_this_process() -> Authenticator:
 
 
 async def authenticate(parts: RequestParts, *, spend: bool = True) -> Principal:
-    """Who made the request.
+    """The principal that made the request.
 
     A signed request uses up its nonce and, with ``spend``, one call of its trial. Raises :class:`Problem`:
     ``unauthenticated``, ``bad_signature``, ``replayed``, ``trial_expired`` (401), ``trial_exhausted`` (429),
     ``authority_unavailable`` (503).
     """
-    return await _of_this_process().authenticate(parts, spend=spend)
+    return await process().authenticate(parts, spend=spend)
 
 
 async def proven_key(parts: RequestParts) -> SignedBy:
-    """Whose key signed the request, known to us or not; uses up its nonce. Raises as :func:`authenticate`."""
-    return await _of_this_process().proven_key(parts)
+    """The key that signed the request, whether or not the service knows it; uses up the nonce.
+
+    Raises :class:`Problem` as :func:`authenticate` does, but for those about trials.
+    """
+    return await process().proven_key(parts)
 
 
 def start() -> None:
-    """At the start of the process: sweep what others have left behind."""
-    _of_this_process().start()
+    """At the start of the process: begin to delete old nonces."""
+    process().start()
 
 
 def stop() -> None:
-    """At the end of the process: write what is pending, close the connections."""
+    """At the end of the process: write pending last uses, and close the connections."""
     global _authenticator
     if _authenticator is not None:
         _authenticator.close()
@@ -152,7 +165,7 @@ async def _uncounted(parts: RequestParts) -> Principal:
 
 
 COUNTED = Credentials(("apiKey", "signature"), authenticate)
-"""A key or a signed request. A call of a trial counts as one, whatever its answer."""
+"""A key or a signed request. A request of a trial counts as one call, whatever its answer."""
 
 UNCOUNTED = Credentials(("apiKey", "signature"), _uncounted)
-"""A key or a signed request. A trial's calls are not spent."""
+"""A key or a signed request. A request of a trial is not counted."""

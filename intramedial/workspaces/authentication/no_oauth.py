@@ -1,8 +1,8 @@
-"""The places where clients of MCP look for OAuth after a 401. There is no OAuth here, and each place says so.
+"""Answers at the addresses where MCP clients look for OAuth after a 401. There is no OAuth here.
 
 Such a client looks for the metadata of an authorization server (RFC 9728, RFC 8414, OpenID Connect
-Discovery). Finding none, it asks to be registered at paths of its own making (RFC 7591). It shows its user
-the last answer, so each of these answers names the cause, which is the key.
+Discovery). If it finds none, it tries to register itself at default paths (RFC 7591). It shows its user the
+last answer, so each of these answers explains what is wrong with the API key.
 """
 
 import re
@@ -31,7 +31,7 @@ GOOD_KEY = "The API key that was sent is valid: send it with each request to"
 
 
 def covers(path: str) -> bool:
-    """Whether a client that looks for OAuth would ask for this path."""
+    """Whether a client that looks for OAuth requests this path."""
     return PATHS.fullmatch(path) is not None
 
 
@@ -46,13 +46,13 @@ async def _answer(scope: Message) -> Reply:
     problem = Problem("not_found", detail)
     problem.title = "There is no OAuth here"
     body = problem_body(problem, logs.request_id.get())
-    # Clients that asked to be registered read these two members (RFC 7591, 3.2.2; RFC 6749, 5.2).
+    # Clients that tried to register read these two members (RFC 7591, 3.2.2; RFC 6749, 5.2).
     body |= {"error": "invalid_request", "error_description": detail}
     return Reply(problem.status, orjson.dumps(body), (), PROBLEM)
 
 
 async def _cause(authorization: str | None) -> str:
-    """What is wrong with the key that came, as the API itself would say."""
+    """A sentence that says what is wrong with the key that was sent, as the API does."""
     if authorization is None:
         return NO_KEY
     parts = RequestParts("GET", b"/", b"", {"authorization": authorization})

@@ -1,9 +1,18 @@
-"""Signed requests, past their cryptography: each is used once, by an agent that some workspace knows.
+"""Signed requests, after their signature was verified: the workspace of the signer, the nonce, the call of a
+trial.
 
-Everything here is blocking database work for :mod:`intramedial.databases.threads`.
+A nonce is a row until its signature is too old, at most two minutes later. Everybody who can sign can make
+rows, and a stranger can make a key. So each key may sign a limited number of requests per minute (`Budget`),
+and expired rows are deleted even when no requests come (`Sweeper`).
+
+The functions block and run in :mod:`intramedial.databases.threads`.
 """
 
 import hashlib
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -12,12 +21,70 @@ from django.conf import settings
 from django.db import IntegrityError, router, transaction
 from django.db.models import F
 
+from intramedial.databases.periodic import Periodic
 from intramedial.http.calls import Principal
 from intramedial.http.problems import Problem
 from intramedial.identity.signatures import SignedBy
 from intramedial.workspaces import trials
-from intramedial.workspaces.authentication.nonces import Budget
 from intramedial.workspaces.models import Nonce, RegisteredAgent, Trial, TrialAgent, Workspace
+
+WINDOW_S = 60
+SWEEP_EVERY_S = 10.0
+BETWEEN_S = 0.005  # pause between deletes, so that others get at SQLite's one writer
+
+
+class Budget:
+    """Counts the signed requests of each key in a minute, in this process. Thread-safe.
+
+    Minutes are those of the clock, so a key may sign twice the limit across the turn of a minute. A nonce
+    lives up to two minutes, so each process stores at most three times the limit for one key.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._window = -1
+        self._spent: Counter[bytes] = Counter()
+
+    @contextmanager
+    def spend(self, key: bytes, limit: int, now: float) -> Iterator[None]:
+        """Count the request in the `with` block; it does not count if the block raises. Problem
+        `rate_limited` at the limit."""
+        window, seconds = divmod(int(now), WINDOW_S)
+        with self._lock:
+            if window != self._window:
+                self._window = window
+                self._spent.clear()
+            if self._spent[key] >= limit:
+                raise Problem(
+                    "rate_limited",
+                    f"This key may sign {limit} requests a minute.",
+                    headers={"retry-after": str(WINDOW_S - seconds)},
+                )
+            self._spent[key] += 1
+        try:
+            yield
+        except BaseException:
+            # A stranger who repeats somebody's request must not use up the requests of that key.
+            with self._lock:
+                if window == self._window:
+                    self._spent[key] -= 1
+            raise
+
+
+class Sweeper(Periodic):
+    """Deletes old rows every `SWEEP_EVERY_S`. `sweep` deletes some of them and returns how many; it is called
+    until none is left."""
+
+    def __init__(self, sweep: Callable[[], int]) -> None:
+        self._sweep = sweep
+        super().__init__(
+            "nonces", self._sweep_all, "old nonces cannot be deleted", first_s=0, each_s=SWEEP_EVERY_S
+        )
+
+    def _sweep_all(self) -> None:
+        while self._sweep() and not self.stopping.wait(BETWEEN_S):
+            pass
+
 
 UNKNOWN = "This did:key has no trial and is registered in no workspace."
 UNKNOWN_THERE = "This did:key is not known in the workspace that Intramedial-Workspace names."
@@ -26,27 +93,27 @@ EXPIRED = "This trial has expired: create an account to go on."
 
 SWEEP_ROWS = 500
 
-budget = Budget()
-
 
 @dataclass(frozen=True)
 class Place:
-    """A workspace in which a signer may act, by a trial or by registration."""
+    """A workspace in which a signer may act, by its trial or as a registered agent."""
 
     workspace: Workspace
     trial: Trial | None = None
 
 
-def use_signature(signed: SignedBy, workspace: str | None, *, now: float, spend: bool) -> Principal:
-    """The principal that signed; uses up its nonce and, with ``spend``, one call of its trial.
+def use_signature(
+    signed: SignedBy, workspace: str | None, *, budget: Budget, now: float, spend: bool
+) -> Principal:
+    """The principal that signed. Uses up its nonce and, with ``spend``, one call of its trial.
 
-    ``workspace`` is the ``ws_…`` that the request named, if any. Raises :class:`Problem`:
+    ``workspace`` is the ``ws_…`` that the request names, if any. Raises :class:`Problem`:
     ``unauthenticated``, ``trial_expired``, ``replayed``, ``trial_exhausted``, ``rate_limited``.
     """
     at = datetime.fromtimestamp(now, UTC)
     place = find_place(signed.did, workspace, at)
     limit = settings.TRIAL_REQUESTS if place.trial else settings.AGENT_REQUESTS
-    # The first statement writes: on SQLite a transaction that began by reading could not become a writer.
+    # The first statement writes: on SQLite a transaction that begins by reading cannot become a writer.
     with budget.spend(signed.public_key, limit, now), _transaction():
         store_nonce(signed)
         refused = _spend_call(place.trial, now) if place.trial and spend else None
@@ -62,8 +129,8 @@ def use_signature(signed: SignedBy, workspace: str | None, *, now: float, spend:
     )
 
 
-def use_nonce(signed: SignedBy, now: float) -> None:
-    """Use up the nonce of a signer who need not be known anywhere yet.
+def use_nonce(signed: SignedBy, *, budget: Budget, now: float) -> None:
+    """Use up the nonce of a signer that no workspace may know yet.
 
     Raises :class:`Problem`: ``replayed`` if it was used before, ``rate_limited``.
     """
@@ -72,7 +139,10 @@ def use_nonce(signed: SignedBy, now: float) -> None:
 
 
 def find_place(did: str, workspace: str | None, at: datetime) -> Place:
-    """Where ``did`` acts: in the workspace named, else in the only one it is known in."""
+    """The place in which ``did`` acts: the named workspace, else the only one that knows it.
+
+    Raises :class:`Problem`: ``unauthenticated``, ``trial_expired``.
+    """
     trial = _trial_of(did)
     registered = RegisteredAgent.objects.filter(did=did, revoked_at=None).select_related("workspace")
     places = [Place(agent.workspace) for agent in registered]
@@ -92,9 +162,10 @@ def find_place(did: str, workspace: str | None, at: datetime) -> Place:
 
 
 def store_nonce(signed: SignedBy) -> None:
-    """Keep ``(public key, nonce)`` until the signature is too old; ``replayed`` if it is there already.
+    """Store ``(public key, nonce)`` until the signature is too old. Problem ``replayed`` if it is stored
+    already.
 
-    Never by the signature's bytes: one request can have several valid signatures.
+    The signature's bytes would not do: one request can have several valid signatures.
     """
     seen = hashlib.sha256(signed.public_key + signed.nonce.encode()).hexdigest()
     try:
@@ -106,7 +177,7 @@ def store_nonce(signed: SignedBy) -> None:
 
 
 def sweep_nonces(now: float) -> int:
-    """Delete some of the nonces that have run out, in a statement of milliseconds; returns how many."""
+    """Delete at most `SWEEP_ROWS` expired nonces, which takes milliseconds. Returns how many."""
     old = Nonce.objects.filter(expires_at__lt=datetime.fromtimestamp(now, UTC)).order_by("expires_at")
     deleted, _ = Nonce.objects.filter(pk__in=old.values("pk")[:SWEEP_ROWS]).delete()
     return deleted
@@ -121,7 +192,10 @@ def _trial_of(did: str) -> Trial | None:
 
 
 def _spend_call(trial: Trial, now: float) -> Problem | None:
-    """Count one call in one guarded update, so that no two requests take the same one; or say why not."""
+    """Count one call of a trial. Returns the problem if the trial has none left or is over.
+
+    One guarded update counts, so that concurrent requests never exceed the number of calls.
+    """
     at = datetime.fromtimestamp(now, UTC)
     left = Trial.objects.filter(pk=trial.pk, calls_used__lt=F("calls_limit"), expires_at__gt=at)
     counted = left.update(calls_used=F("calls_used") + 1)

@@ -1,1 +1,1 @@
-"""The pages of workspaces: they ask for what the modules of `intramedial.workspaces` do, and note it."""
+"""The pages of workspaces. They call the modules of `intramedial.workspaces`, and write to the audit log."""

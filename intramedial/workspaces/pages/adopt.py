@@ -1,4 +1,4 @@
-"""The page on which a visitor's trial becomes their workspace: the browser signs for the key it holds."""
+"""The page on which a person adopts the trial of their browser, which signs a proof with the trial key."""
 
 import time
 
@@ -12,16 +12,17 @@ from django.views.decorators.http import require_http_methods
 
 from intramedial.audit import record
 from intramedial.identity import proofs
-from intramedial.workspaces import access, adoption, forms, idempotent_form, provision
+from intramedial.workspaces import access, forms, idempotent_form, provision, trials
 from intramedial.workspaces.pages.signers import why
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @access.person_page
 def adopt(request: HttpRequest) -> HttpResponse:
-    """GET: the page, whose script looks for the key.
+    """GET: the page, whose script looks for the trial key.
 
-    POST, from that script: JSON, either `path`, where to go, and `workspace`, or `errors` by field (422).
+    POST, from that script, answers JSON: `path` (of the workspace) and `workspace`, or `errors` by field and
+    a new token `once` (422).
     """
     purpose = f"adopt {request.user.pk}"
     form = forms.AdoptForm(forms.sent(request), purpose=purpose, initial={"name": _("Mi prueba")})
@@ -40,17 +41,17 @@ def adopt(request: HttpRequest) -> HttpResponse:
 
 
 def _adopt(request: HttpRequest, form: forms.AdoptForm) -> str:
-    asked = form.cleaned_data
-    claims = {"did": asked["did"], "for": asked["once"], "aud": settings.BASE_URL}
+    given = form.cleaned_data
+    claims = {"did": given["did"], "for": given["once"], "aud": settings.BASE_URL}
     try:
-        proofs.check(asked["proof"], claims, now=time.time(), typ=proofs.ADOPTION)
+        proofs.check(given["proof"], claims, now=time.time(), typ=proofs.ADOPTION)
         with transaction.atomic():
-            workspace, new = adoption.adopt(asked["did"], access.user_id(request), asked["name"])
+            workspace, new = trials.adopt(given["did"], access.user_id(request), given["name"])
             if new:
-                record.act(request, "trial.adopted", workspace=workspace.public_id, target=asked["did"])
+                record.act(request, "trial.adopted", workspace=workspace.public_id, target=given["did"])
     except proofs.BadProof as error:
         form.add_error(None, why(error))
-    except adoption.Gone:
+    except trials.NotAdoptable:
         form.add_error(None, _("Esa prueba ya no se puede adoptar: ha caducado, o ya es de alguien."))
     except provision.TooManyWorkspaces:
         form.add_error(None, forms.too_many_workspaces())

@@ -1,6 +1,6 @@
-"""A workspace's API keys: made, shown once, rotated, revoked.
+"""The API keys of a workspace: making, rotating and revoking them.
 
-Members and owners see to them. Viewers are told how many there are, and no more.
+Members and owners manage keys. Viewers only see how many there are.
 """
 
 from datetime import timedelta
@@ -24,10 +24,10 @@ from intramedial.workspaces.models import ApiKey, Membership, Workspace
 
 ENDED_SHOWN = 50
 SENT_TWICE_WITHIN = timedelta(minutes=5)
-ASKS = ["GET", "HEAD", "POST"]
+METHODS = ["GET", "HEAD", "POST"]
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page()
 def api_keys(request: HttpRequest, membership: Membership) -> HttpResponse:
     """The keys, and the form that makes one."""
@@ -45,10 +45,10 @@ def api_keys(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "workspace/keys.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.MEMBER)
 def rotate(request: HttpRequest, membership: Membership, prefix: str) -> HttpResponse:
-    """Replace a key: the new one is good at once, the old one for a while longer."""
+    """Replace a key. The new one works at once, the old one for the chosen time."""
     key = _key(membership, prefix)
     form = forms.RotateForm(forms.sent(request), purpose=f"rotate {request.user.pk} {prefix}")
     if request.method == "POST" and form.is_valid():
@@ -56,16 +56,16 @@ def rotate(request: HttpRequest, membership: Membership, prefix: str) -> HttpRes
             return _shown(request, membership, _rotate(request, key, form), replaces=key)
         except provision.TooManyKeys:
             form.add_error("hours", _full())
-        except _Ended:
+        except _NotInForce:
             form.add_error(None, _("Esta clave ya no está en vigor."))
     context = {**access.context(membership), "key": key, "form": form, "in_force": _in_force(key)}
     return render(request, "workspace/key_rotate.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.MEMBER)
 def revoke(request: HttpRequest, membership: Membership, prefix: str) -> HttpResponse:
-    """Revoke a key, after saying when it was last used."""
+    """Revoke a key; the page shows first when it was last used."""
     key = _key(membership, prefix)
     if request.method == "POST":
         with transaction.atomic():
@@ -76,8 +76,8 @@ def revoke(request: HttpRequest, membership: Membership, prefix: str) -> HttpRes
     return render(request, "workspace/key_revoke.html", {**access.context(membership), "key": key})
 
 
-class _Ended(Exception):
-    """The key is not in force."""
+class _NotInForce(Exception):
+    """The key is revoked or expired."""
 
 
 def _for_viewers(request: HttpRequest, membership: Membership) -> HttpResponse:
@@ -100,7 +100,7 @@ def _in_force(key: ApiKey) -> bool:
 
 
 def _listed(workspace: Workspace) -> dict[str, Any]:
-    """Keys in force, newest first, and the last ones that are not."""
+    """The keys in force, newest first, and the last ones that are revoked or expired."""
     now = timezone.now()
     every = workspace.api_keys.order_by("-created_at", "-pk")
     over = Q(revoked_at__isnull=False) | Q(expires_at__lte=now)
@@ -113,18 +113,18 @@ def _listed(workspace: Workspace) -> dict[str, Any]:
 
 
 def _make(request: HttpRequest, workspace: Workspace, form: forms.KeyForm) -> keys.NewKey:
-    asked = form.cleaned_data
+    given = form.cleaned_data
     new = keys.make_key(form.bits)
-    days = int(asked["days"])
+    days = int(given["days"])
     with transaction.atomic():
         provision.hold(workspace)
-        if ApiKey.objects.filter(sha256=new.sha256).exists():  # the same form, sent before
+        if ApiKey.objects.filter(sha256=new.sha256).exists():  # the form was sent before
             return new
         provision.create_api_key(
             workspace,
-            actor_did=asked["actor_did"] or None,
-            read_only=asked["access"] == form.READ,
-            label=asked["label"],
+            actor_did=given["actor_did"] or None,
+            read_only=given["access"] == form.READ,
+            label=given["label"],
             expires_at=timezone.now() + timedelta(days=days) if days else None,
             bits=form.bits,
         )
@@ -133,8 +133,8 @@ def _make(request: HttpRequest, workspace: Workspace, form: forms.KeyForm) -> ke
             "key.created",
             workspace=workspace.public_id,
             target=new.prefix,
-            actor=asked["actor_did"] or None,
-            readOnly=asked["access"] == form.READ,
+            actor=given["actor_did"] or None,
+            readOnly=given["access"] == form.READ,
             days=days or None,
         )
     return new
@@ -145,11 +145,11 @@ def _rotate(request: HttpRequest, key: ApiKey, form: forms.RotateForm) -> keys.N
     workspace = key.workspace
     with transaction.atomic():
         provision.hold(workspace)
-        if ApiKey.objects.filter(sha256=new.sha256).exists():  # the same form, sent before
+        if ApiKey.objects.filter(sha256=new.sha256).exists():  # the form was sent before
             return new
         key.refresh_from_db()
         if not _in_force(key):
-            raise _Ended
+            raise _NotInForce
         provision.rotate_api_key(key, timedelta(hours=hours), form.bits)
         record.act(
             request,
@@ -165,7 +165,8 @@ def _rotate(request: HttpRequest, key: ApiKey, form: forms.RotateForm) -> keys.N
 def _shown(
     request: HttpRequest, membership: Membership, new: keys.NewKey, replaces: ApiKey | None = None
 ) -> HttpResponse:
-    """The new key, this once, and how it is used. A form that is sent again later shows it no more."""
+    """The page with the new key's secret and how to use it. A form sent again after `SENT_TWICE_WITHIN` does
+    not show it."""
     key = ApiKey.objects.get(sha256=new.sha256)
     if timezone.now() - key.created_at > SENT_TWICE_WITHIN:
         messages.info(request, _("La clave %(prefix)s… ya se enseñó.") % {"prefix": key.prefix})

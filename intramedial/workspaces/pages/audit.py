@@ -1,4 +1,4 @@
-"""A workspace's audit log for its owners: filtered, page by page, and as a file."""
+"""The audit log of a workspace for its owners: filtered, in pages, and as a file."""
 
 import json
 from datetime import UTC, datetime, time
@@ -12,9 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from intramedial.audit import entries as log
-from intramedial.audit import export
+from intramedial.audit.entries import ACTIONS, words_of
 from intramedial.audit.models import Entry
-from intramedial.audit.words import ACTIONS, words_of
 from intramedial.web import amounts
 from intramedial.workspaces import access
 from intramedial.workspaces.access import Role
@@ -22,13 +21,13 @@ from intramedial.workspaces.models import Membership, Workspace
 
 PAGE = 50
 FORMATS = {
-    "csv": (export.as_csv, "", "text/csv; charset=utf-8"),
-    "json": (export.as_json, "\n]\n", "application/json"),
+    "csv": (log.as_csv, "", "text/csv; charset=utf-8"),
+    "json": (log.as_json, "\n]\n", "application/json"),
 }
 
 
 class FilterForm(forms.Form):
-    """What to see of the log."""
+    """Filters of the log."""
 
     action = forms.ChoiceField(label=_("Qué"), required=False)
     person = forms.TypedChoiceField(label=_("Quién"), required=False, coerce=int, empty_value=None)
@@ -43,17 +42,19 @@ class FilterForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.workspace = workspace
         people = workspace.memberships.select_related("user").order_by("user__email")
-        self.fields["action"].choices = [("", _("todo")), *ACTIONS.items()]
-        self.fields["person"].choices = [
+        action: Any = self.fields["action"]
+        person: Any = self.fields["person"]
+        action.choices = [("", _("todo")), *ACTIONS.items()]
+        person.choices = [
             ("", _("cualquiera")),
             *((str(one.user_id), one.user.email) for one in people),
         ]
 
     @property
-    def asked(self) -> log.Asked:
-        """What is asked, once the form is valid. Days are whole, in UTC."""
+    def wanted(self) -> log.Filter:
+        """The filters of a valid form. Days are whole days in UTC."""
         given = self.cleaned_data
-        return log.Asked(
+        return log.Filter(
             self.workspace.public_id,
             given["action"],
             given["person"],
@@ -65,12 +66,12 @@ class FilterForm(forms.Form):
 @require_safe
 @access.workspace_page(Role.OWNER)
 def audit(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """The log."""
+    """One page of the log."""
     form = FilterForm(request.GET, workspace=membership.workspace)
     rows, following = [], ""
     if form.is_valid():
         try:
-            entries, following = log.page(form.asked, request.GET.get("after", ""), PAGE)
+            entries, following = log.page(form.wanted, request.GET.get("after", ""), PAGE)
         except (ValueError, OverflowError):
             raise Http404("no such page of the log") from None
         rows = _rows(entries)
@@ -85,22 +86,22 @@ def audit(request: HttpRequest, membership: Membership) -> HttpResponse:
         "next": following,
         "after": request.GET.get("after", ""),
         "days": settings.AUDIT_DAYS,
-        "most": amounts.number(export.MOST),
+        "most": amounts.number(log.MOST),
     }
     return render(request, "workspace/audit.html", context, status=200 if form.is_valid() else 422)
 
 
 @require_safe
 @access.workspace_page(Role.OWNER)
-def download(request: HttpRequest, membership: Membership, form: str) -> HttpResponse:
-    """The log as a file, as filtered."""
+def download(request: HttpRequest, membership: Membership, form: str) -> StreamingHttpResponse:
+    """The filtered log as a file."""
     if form not in FORMATS:
         raise Http404("no such format")
     filters = FilterForm(request.GET, workspace=membership.workspace)
     if not filters.is_valid():
         raise Http404("no such filter")
     write, end, kind = FORMATS[form]
-    response = StreamingHttpResponse(export.streamed(filters.asked, write, end), content_type=kind)
+    response = StreamingHttpResponse(log.streamed(filters.wanted, write, end), content_type=kind)
     name = f"audit-{membership.workspace.public_id}.{form}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -1,4 +1,4 @@
-"""The list of a person's workspaces, where they make one, and the overview of each."""
+"""The list of a person's workspaces with the form for a new one, and the overview of each workspace."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from intramedial.audit import record
-from intramedial.workspaces import access, forms, keys, navigation, provision, snippets
+from intramedial.workspaces import access, forms, keys, provision, snippets
 from intramedial.workspaces.models import Membership, Workspace
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @access.person_page
 def workspaces(request: HttpRequest) -> HttpResponse:
-    """The workspaces of who asks, with their role in each, and the form that makes one more."""
+    """The workspaces of the person, with the role in each, and the form for a new one."""
     form = forms.WorkspaceForm(forms.sent(request), purpose=f"workspace {request.user.pk}")
     if request.method == "POST" and form.is_valid():
         try:
@@ -27,7 +27,7 @@ def workspaces(request: HttpRequest) -> HttpResponse:
     memberships = Membership.objects.filter(user=request.user.pk).select_related("workspace")
     context = {
         "form": form,
-        "adopt_path": navigation.path_of("adopt"),
+        "adopt_path": access.path_of("adopt"),
         "memberships": memberships.order_by("workspace__name", "pk"),
     }
     return render(request, "workspace/list.html", context, status=422 if form.errors else 200)
@@ -38,7 +38,7 @@ def _create(request: HttpRequest, form: forms.WorkspaceForm) -> str:
     public_id = keys.public_id("ws_", form.bits)
     with transaction.atomic():
         provision.hold_person(user)
-        if not Workspace.objects.filter(public_id=public_id).exists():  # else: the same form, sent before
+        if not Workspace.objects.filter(public_id=public_id).exists():  # else the form was sent before
             made = provision.create_workspace(form.cleaned_data["name"], user, form.bits)
             record.act(request, "workspace.created", workspace=public_id, target=made.name)
     return public_id
@@ -47,7 +47,7 @@ def _create(request: HttpRequest, form: forms.WorkspaceForm) -> str:
 @require_safe
 @access.workspace_page()
 def workspace(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """A workspace at a glance: what it is, who is in it, the first steps."""
+    """The overview of a workspace: figures, and the first steps."""
     return render(request, "workspace/overview.html", {**access.context(membership), **_overview(membership)})
 
 
@@ -61,6 +61,6 @@ def _overview(membership: Membership) -> dict[str, Any]:
         "people": place.memberships.count(),
         "used_at": used_at,
         "curl": snippets.curl(),
-        "keys_path": navigation.path_of("keys", place.public_id),
-        "board_path": navigation.path_of("board", place.public_id),
+        "keys_path": access.path_of("keys", place.public_id),
+        "board_path": access.path_of("board", place.public_id),
     }

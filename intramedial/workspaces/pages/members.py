@@ -1,6 +1,5 @@
-"""The people of a workspace: who they are, what they may do, who is invited."""
+"""The members of a workspace, their roles, and invitations."""
 
-import base64
 import logging
 
 from django.conf import settings
@@ -17,19 +16,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from intramedial.audit import record
-from intramedial.workspaces import access, forms, navigation, people, provision
+from intramedial.http.formats import base64url
+from intramedial.workspaces import access, forms, people, provision
 from intramedial.workspaces.access import Role
 from intramedial.workspaces.models import Invitation, Membership, Workspace
 
 logger = logging.getLogger(__name__)
 
-ASKS = ["GET", "HEAD", "POST"]
+METHODS = ["GET", "HEAD", "POST"]
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page()
 def members(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """The members; for owners the open invitations too, and the form that makes one."""
+    """The members; for owners also the open invitations and the form for a new one."""
     owner = access.at_least(membership, Role.OWNER)
     if request.method == "POST" and not owner:
         raise PermissionDenied
@@ -61,10 +61,10 @@ def members(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "workspace/members.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.OWNER)
 def member(request: HttpRequest, membership: Membership, person: int) -> HttpResponse:
-    """One member: another role, or out."""
+    """Change the role of one member, or remove the member."""
     workspace = membership.workspace
     found = workspace.memberships.select_related("user").filter(pk=person).first()
     if found is None:
@@ -102,12 +102,12 @@ def invitation(request: HttpRequest, membership: Membership, invitation: int) ->
     return redirect("members", workspace.public_id)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 def accept(request: HttpRequest) -> HttpResponse:
-    """Where an invitation's link leads.
+    """The page of an invitation's link.
 
-    Its token is in the fragment, which no server is sent; the page puts it into the form, and keeps it over a
-    log-in.
+    The link's token is in the fragment, which browsers do not send to servers. The page's script puts it into
+    the form, and keeps it over a log-in.
     """
     if request.method == "POST" and request.user.is_authenticated:
         code = request.POST.get("code", "").strip()[:500]
@@ -126,8 +126,8 @@ def _accepting(request: HttpRequest, code: str, *, refused: bool) -> HttpRespons
     context = {
         "code": code,
         "refused": refused,
-        "log_in": f"{navigation.path_of('account_login')}?{back}",
-        "sign_up": f"{navigation.path_of('account_signup')}?{back}",
+        "log_in": f"{access.path_of('account_login')}?{back}",
+        "sign_up": f"{access.path_of('account_signup')}?{back}",
     }
     return access.private(render(request, "workspace/accept.html", context, status=422 if refused else 200))
 
@@ -153,10 +153,10 @@ def _accept(request: HttpRequest, code: str) -> str:
 
 
 def _invite(request: HttpRequest, membership: Membership, form: forms.InvitationForm) -> str:
-    """Keep the place, and mail the link; the link itself where it could not be mailed."""
+    """Store the invitation and mail its link. Returns the link if it could not be mailed, else nothing."""
     workspace = membership.workspace
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
-    token = base64.urlsafe_b64encode(form.bits).decode().rstrip("=")
+    token = base64url(form.bits).decode()
     with transaction.atomic():
         access.hold_as(membership, Role.OWNER)
         new = people.invite(workspace, email, role, token, by=access.user_id(request))
@@ -172,7 +172,7 @@ def _invite(request: HttpRequest, membership: Membership, form: forms.Invitation
 
 
 def _mail(request: HttpRequest, workspace: Workspace, email: str, link: str) -> bool:
-    """Send the link; whether it could be sent."""
+    """Mail the link; returns whether that worked."""
     context = {"workspace": workspace, "link": link, "days": settings.INVITATION_DAYS, "by": request.user}
     body = render_to_string("workspace/invitation.txt", context)
     try:
@@ -184,7 +184,7 @@ def _mail(request: HttpRequest, workspace: Workspace, email: str, link: str) -> 
 
 
 def masked(email: str) -> str:
-    """An address as the audit log keeps it, which outlives accounts: a…@example.com."""
+    """An address shortened for the audit log, which outlives accounts: a…@example.com."""
     return f"{email[:1]}…@{email.rpartition('@')[2]}"
 
 

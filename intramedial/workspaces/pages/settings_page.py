@@ -1,4 +1,4 @@
-"""A workspace's settings: its name, its semantic classes, leaving it, handing it over, deleting it."""
+"""The settings of a workspace: name and semantic classes, leaving, handing over, deleting."""
 
 from typing import Any
 
@@ -11,34 +11,33 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from intramedial.audit import record
-from intramedial.web.reauthentication import password_again
 from intramedial.workspaces import access, forms, people, provision
-from intramedial.workspaces.access import Role
+from intramedial.workspaces.access import Role, reauthenticated
 from intramedial.workspaces.models import Membership, Workspace
 
-ASKS = ["GET", "HEAD", "POST"]
+METHODS = ["GET", "HEAD", "POST"]
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page()
 def settings_page(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """All of it on one page; `do` says which of its forms was sent."""
-    does = {"rename": _rename, "classes": _classes, "leave": _leave}
-    asked = request.POST.get("do", "") if request.method == "POST" else ""
-    if asked not in ("", "leave") and not access.at_least(membership, Role.OWNER):
+    """The page with all forms; the field `do` names the form that was sent."""
+    actions = {"rename": _rename, "classes": _classes, "leave": _leave}
+    action = request.POST.get("do", "") if request.method == "POST" else ""
+    if action not in ("", "leave") and not access.at_least(membership, Role.OWNER):
         raise PermissionDenied
     context: dict[str, Any] = _forms(membership)
-    if asked in does and (answer := does[asked](request, membership, context)):
+    if action in actions and (answer := actions[action](request, membership, context)):
         return answer
     context |= access.context(membership)
     return render(request, "workspace/settings.html", context, status=422 if context.get("refused") else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.OWNER)
-@password_again
+@reauthenticated
 def hand_over(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """Make another member the owner in one's own place."""
+    """Make another member an owner, and oneself a member."""
     workspace = membership.workspace
     form = forms.HandOverForm(forms.sent(request), membership=membership)
     if request.method == "POST" and form.is_valid():
@@ -54,9 +53,9 @@ def hand_over(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "workspace/hand_over.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.OWNER)
-@password_again
+@reauthenticated
 def delete(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Delete the workspace, once its name is typed."""
     workspace = membership.workspace

@@ -1,4 +1,4 @@
-"""The agents that sign their requests: registered with a proof that their key is held, and revoked."""
+"""The registered agents of a workspace, which sign their requests: registering and revoking them."""
 
 import time
 from typing import Any
@@ -14,18 +14,18 @@ from django.views.decorators.http import require_http_methods
 
 from intramedial.audit import record
 from intramedial.identity import proofs
-from intramedial.workspaces import access, forms, provision, registration, snippets
+from intramedial.workspaces import access, forms, provision, snippets
 from intramedial.workspaces.access import Role
 from intramedial.workspaces.models import Membership
 
-ASKS = ["GET", "HEAD", "POST"]
+METHODS = ["GET", "HEAD", "POST"]
 ENDED_SHOWN = 50
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page()
 def signers(request: HttpRequest, membership: Membership) -> HttpResponse:
-    """The registered agents, and the form that registers one."""
+    """The registered agents, and the form for a new one."""
     workspace = membership.workspace
     if request.method == "POST" and not access.at_least(membership, Role.MEMBER):
         raise PermissionDenied
@@ -43,7 +43,7 @@ def signers(request: HttpRequest, membership: Membership) -> HttpResponse:
     return render(request, "workspace/signers.html", context, status=422 if form.errors else 200)
 
 
-@require_http_methods(ASKS)
+@require_http_methods(METHODS)
 @access.workspace_page(Role.MEMBER)
 def revoke(request: HttpRequest, membership: Membership, agent: int) -> HttpResponse:
     """Revoke an agent's registration."""
@@ -53,7 +53,7 @@ def revoke(request: HttpRequest, membership: Membership, agent: int) -> HttpResp
         raise Http404("no such agent in this workspace")
     if request.method == "POST":
         with transaction.atomic():
-            if registration.revoke(found):
+            if provision.revoke_agent(found):
                 record.act(request, "agent.revoked", workspace=workspace.public_id, target=found.did)
         messages.success(request, _("Agente revocado: ya no puede firmar en este espacio."))
         return redirect("signers", workspace.public_id)
@@ -71,9 +71,9 @@ def _register(request: HttpRequest, membership: Membership, form: forms.SignerFo
     try:
         with transaction.atomic():
             provision.hold(workspace)
-            if registration.register(workspace, did):
+            if provision.register_agent(workspace, did):
                 record.act(request, "agent.registered", workspace=workspace.public_id, target=did)
-    except registration.TooManyAgents:
+    except provision.TooManyAgents:
         form.add_error(None, _full())
         return False
     messages.success(request, _("Agente registrado: ya puede firmar en este espacio."))
@@ -81,7 +81,7 @@ def _register(request: HttpRequest, membership: Membership, form: forms.SignerFo
 
 
 def why(error: proofs.BadProof) -> str:
-    """What is wrong with a proof, in the language of the page."""
+    """A sentence that says what is wrong with a proof, in the language of the page."""
     words: dict[str, Any] = {
         "shape": _("No es un JWS compacto: tres partes en base64url, separadas por puntos."),
         "header": _("Su cabecera no es la que hace falta."),
