@@ -130,7 +130,7 @@ def test_a_server_that_falls_silent_while_a_session_opens_is_an_error(
         proxy.mode = HANG
         return session
 
-    with pytest.raises(psycopg.OperationalError, match="said nothing"):
+    with pytest.raises(psycopg.OperationalError, match="did not answer"):
         sessions.opened(open_session, conninfo, sessions.PINS)
 
 
