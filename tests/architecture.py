@@ -1,6 +1,7 @@
-"""Where a clock is read, and why; `test_tidy.py` holds the code to it. The core takes `now` as an argument.
+"""The files that read a clock, with the reason; `test_tidy.py` checks it. The core takes `now` as an
+argument.
 
-Which room imports which is in the contracts of `pyproject.toml`.
+The contracts in `pyproject.toml` say which room imports which.
 """
 
 MAY_READ_CLOCKS = {

@@ -1,7 +1,7 @@
-"""Other people's JavaScript for the pages, bundled: `python -m tests.bundles` (`make bundles`).
+"""Bundles the pages' third-party JavaScript: `python -m tests.bundles` (`make bundles`).
 
-It needs Node and npm. What it makes lies in `static/dist`, committed, so that serving needs neither;
-`sources.json` there holds the digests of what each bundle was made from, and a test holds them to the files.
+Needs Node and npm. The results are committed in `static/dist`, so that serving needs neither.
+`sources.json` there has the digests of each bundle's sources, and a test compares them with the files.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ def digests() -> dict[str, str]:
 
 
 def main() -> None:
-    """Install what the lock file names, bundle, record."""
+    """Install what the lock file names, bundle, and record the digests."""
     subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=ROOT, check=True)
     sources = [str(file) for file in sorted(SOURCES.glob("*.js"))]
     options = [
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _licenses() -> Iterator[str]:
-    """The license of everything that is bundled, under its name and version."""
+    """The license of every bundled package, under its name and version."""
     for path, package in json.loads((ROOT / "package-lock.json").read_text())["packages"].items():
         if path and not package.get("dev"):
             name = path.removeprefix("node_modules/")

@@ -1,4 +1,5 @@
-"""What every test may use: migrated databases, a workspace of its own, private services, a server process."""
+"""Fixtures for all tests: migrated databases, a workspace for each test, private services, a server
+process."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from tests.services import Postgres, Redis
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], Any]]:
-    """Asynchronous tests run on the loop of `serve`: uvloop's differs from asyncio's own in small things."""
+    """Asynchronous tests run on the loop of `serve`: uvloop differs from asyncio's own loop in details."""
     return {"uvloop": uvloop.new_event_loop}
 
 
@@ -25,7 +26,7 @@ def migrated_databases(django_db_blocker: Any) -> Iterator[None]:
     """Every database migrated once, and open to all tests.
 
     No test runs inside a transaction: the authority's thread and connection would not see it. A test that
-    needs to be alone takes a fresh workspace.
+    needs to be alone uses a new workspace.
     """
     from intramedial import databases
 
@@ -38,12 +39,12 @@ def migrated_databases(django_db_blocker: Any) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def django_db_setup(migrated_databases: None) -> None:
-    """In place of pytest-django's, which would put empty databases in memory under all later tests."""
+    """Replaces pytest-django's fixture, which would give all later tests empty databases in memory."""
 
 
 @pytest.fixture
 def workspace(migrated_databases: None) -> Any:
-    """A fresh `Workspace`; its `ws_…` is `workspace.public_id`."""
+    """A new `Workspace`; its `ws_…` is `workspace.public_id`."""
     from intramedial.workspaces import provision
 
     return provision.create_workspace("test")
@@ -59,7 +60,7 @@ def api_key(workspace: Any) -> str:
 
 @pytest.fixture(scope="session")
 def postgres_cluster(pytestconfig: pytest.Config) -> Iterator[Postgres]:
-    """A private PostgreSQL cluster of this session."""
+    """A private PostgreSQL cluster for the session."""
     if (shared := pytestconfig.stash.get(CLUSTER, None)) is not None:
         yield shared
         return
@@ -72,7 +73,7 @@ def postgres_cluster(pytestconfig: pytest.Config) -> Iterator[Postgres]:
 
 @pytest.fixture
 def postgres_url(postgres_cluster: Postgres) -> Iterator[str]:
-    """The address of a fresh empty PostgreSQL database."""
+    """The address of a new, empty PostgreSQL database."""
     name = postgres_cluster.create_database()
     yield postgres_cluster.url(name)
     postgres_cluster.drop_database(name)
@@ -80,7 +81,7 @@ def postgres_url(postgres_cluster: Postgres) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[Redis]:
-    """A private Redis of this session."""
+    """A private Redis for the session."""
     server = Redis()
     try:
         yield server.start()
@@ -96,7 +97,8 @@ def redis_url(redis_server: Redis) -> str:
 
 @pytest.fixture(scope="session")
 def bootstrapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory as `bootstrap` leaves it, to copy; the secrets shown are in its `bootstrap.json`."""
+    """A data directory as `bootstrap` leaves it, for tests to copy. Its `bootstrap.json` has the printed
+    secrets."""
     return bootstrap(tmp_path_factory.mktemp("bootstrapped"), {})
 
 
@@ -104,7 +106,7 @@ def bootstrapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bootstrapped_postgres(
     tmp_path_factory: pytest.TempPathFactory, postgres_cluster: Postgres
 ) -> tuple[Path, str]:
-    """The same on PostgreSQL: the data directory and the name of the database, to copy both."""
+    """A bootstrapped data directory with PostgreSQL, and the name of its database; tests copy both."""
     name = postgres_cluster.create_database()
     directory = tmp_path_factory.mktemp("bootstrapped-postgres")
     return bootstrap(directory, {"DATABASE_URL": postgres_cluster.url(name)}), name
@@ -144,10 +146,10 @@ def shared_server(
 def live_server_process(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[Callable[..., ServerProcess]]:
-    """`live_server_process(**env)`: start `manage.py serve` in a process and data directory of its own.
+    """`live_server_process(**env)`: start `manage.py serve` in its own process and data directory.
 
-    Its database is of the kind that `--database` says, and its own too, unless `env` names one. Returns once
-    the server is ready; every server started is killed when the test ends.
+    Its database is new, and of the kind that `--database` names, unless `env` names another. Returns once
+    the server is ready; every started server is killed when the test ends.
     """
     servers: list[ServerProcess] = []
 

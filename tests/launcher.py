@@ -223,7 +223,7 @@ def launch(address: str) -> dict[str, Any]:
             elif descriptor in running:
                 pid, connection = running[descriptor]
                 if descriptor == connection.fileno():
-                    os.kill(pid, signal.SIGKILL)  # whoever asked for it has gone
+                    os.kill(pid, signal.SIGKILL)  # the process that asked for it has ended
                     poll.unregister(descriptor)
                     continue
                 _, status = os.waitpid(pid, 0)

@@ -1,8 +1,8 @@
 """Style and types of the browser code: `python -m tests.lint_js` (`make lint-js`).
 
-biome lints, and TypeScript checks the types that JSDoc comments give; neither writes a file. Both come from
-`package-lock.json`, so Node and npm must be there, and a network the first time. `--if-possible`, for
-`make check`: where they are not, say so and leave the code unchecked.
+biome lints, and TypeScript checks the types in JSDoc comments; neither writes a file. Both come from
+`package-lock.json`, so Node and npm must be installed, and a network the first time. With `--if-possible`,
+for `make check`, missing tools are reported and the code is left unchecked.
 """
 
 import shutil
@@ -28,11 +28,11 @@ CHECKS = (("biome", "lint", "--error-on-warnings"), ("tsc", "--project", "jsconf
 
 
 class NotPossible(Exception):
-    """The tools are not there and cannot be installed; the words say why."""
+    """The tools are not installed and cannot be installed; the message says why."""
 
 
 def install() -> None:
-    """The packages of the lock file, unless they are there. Raises NotPossible."""
+    """Install the packages of the lock file, unless they are installed. Raises NotPossible."""
     if INSTALLED.exists() and INSTALLED.read_bytes() == LOCK.read_bytes():
         return
     if shutil.which("node") is None or shutil.which("npm") is None:
@@ -44,7 +44,7 @@ def install() -> None:
 
 
 def main() -> int:
-    """Run both; the exit code is 0 when neither finds anything."""
+    """Run both tools; returns 0 when neither finds anything."""
     try:
         install()
     except NotPossible as fault:

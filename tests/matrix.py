@@ -1,27 +1,28 @@
-"""Who gets what at every address: the table that `test_matrix.py` holds the service to.
+"""The status that each kind of caller gets at every address: the table that `test_matrix.py` checks.
 
-Callers are, in this order: nobody (no session), a viewer, a member and an owner of the workspace, the owner
-of another one, and an administrator of the service who is in no workspace. 302 of nobody leads to the log-in.
+Callers are, in this order: a person without a session, a viewer, a member and an owner of the workspace,
+the owner of another one, and an administrator of the service without a workspace. The first one's 302
+leads to the log-in.
 """
 
 from dataclasses import dataclass, field
 
-CALLERS = ("nobody", "viewer", "member", "owner", "other", "staff")
+CALLERS = ("anonymous", "viewer", "member", "owner", "other", "staff")
 
 Statuses = tuple[int, int, int, int, int, int]
-EVERYBODY: Statuses = (200,) * 6
-NOBODY: Statuses = (404,) * 6
+EVERYONE: Statuses = (200,) * 6
+NO_ONE: Statuses = (404,) * 6
 NEVER: Statuses = (405,) * 6
-# An account is all it takes.
+# Needs an account and nothing else.
 PERSON: Statuses = (302, 200, 200, 200, 200, 200)
 REFUSED: Statuses = (302, 422, 422, 422, 422, 422)
-# For whoever has no session; others are led to their workspaces.
+# For people without a session; others are redirected to their workspaces.
 GUEST: Statuses = (200, 302, 302, 302, 302, 302)
-LED_AWAY: Statuses = (302,) * 6
+REDIRECTED: Statuses = (302,) * 6
 
 
 def inside(viewer: int, member: int, owner: int) -> Statuses:
-    """Pages of a workspace: to strangers it does not exist, whoever they are."""
+    """Pages of a workspace: for people who are not members it does not exist."""
     return (302, viewer, member, owner, 404, 404)
 
 
@@ -30,7 +31,7 @@ VIEWERS, MEMBERS, OWNERS = inside(200, 200, 200), inside(403, 200, 200), inside(
 
 @dataclass(frozen=True)
 class Row:
-    """What the callers get of a page: opened, and sent a form with nothing in it but `sends`."""
+    """The statuses of a page for each caller: for GET, and for a form with only `sends` in it."""
 
     get: Statuses
     post: Statuses = NEVER
@@ -39,36 +40,36 @@ class Row:
 
 
 PAGES = {
-    # To be found.
-    **dict.fromkeys(("robots", "sitemap", "llms"), Row(EVERYBODY)),
-    "favicon": Row(LED_AWAY),
-    **dict.fromkeys(("home", "module_text", "verify", "errors", "error"), Row(EVERYBODY)),
-    **dict.fromkeys(("docs", "mcp", "live"), Row(EVERYBODY)),
-    **dict.fromkeys(("part_texts", "scenario_program"), Row(EVERYBODY)),
-    **dict.fromkeys(("legal_notice", "legal_privacy", "legal_cookies", "legal_retention"), Row(EVERYBODY)),
-    "gallery": Row(NOBODY),  # but while developing
+    # For everyone.
+    **dict.fromkeys(("robots", "sitemap", "llms"), Row(EVERYONE)),
+    "favicon": Row(REDIRECTED),
+    **dict.fromkeys(("home", "module_text", "verify", "errors", "error"), Row(EVERYONE)),
+    **dict.fromkeys(("docs", "mcp", "live"), Row(EVERYONE)),
+    **dict.fromkeys(("part_texts", "scenario_program"), Row(EVERYONE)),
+    **dict.fromkeys(("legal_notice", "legal_privacy", "legal_cookies", "legal_retention"), Row(EVERYONE)),
+    "gallery": Row(NO_ONE),  # only served in debug mode
     # Accounts.
-    "access_request": Row(EVERYBODY, EVERYBODY),
-    "access_request_sent": Row(EVERYBODY),
+    "access_request": Row(EVERYONE, EVERYONE),
+    "access_request_sent": Row(EVERYONE),
     "account_signup": Row(GUEST, GUEST),
-    "account_email_verification_sent": Row(EVERYBODY),
-    "account_confirm_email": Row(EVERYBODY, NOBODY),
+    "account_email_verification_sent": Row(EVERYONE),
+    "account_confirm_email": Row(EVERYONE, NO_ONE),
     "account_login": Row(GUEST, GUEST),
-    "mfa_authenticate": Row(LED_AWAY, LED_AWAY),
-    "account_inactive": Row(EVERYBODY),
-    "account": Row(PERSON, LED_AWAY),
+    "mfa_authenticate": Row(REDIRECTED, REDIRECTED),
+    "account_inactive": Row(EVERYONE),
+    "account": Row(PERSON, REDIRECTED),
     "account_email": Row(PERSON, PERSON),
     "account_change_password": Row(PERSON, PERSON),
-    "account_reset_password": Row(EVERYBODY, (403,) * 6),  # no mail is sent in the tests
-    "account_reset_password_done": Row(EVERYBODY),
-    "account_reset_link": Row(LED_AWAY),
-    "account_reset_password_from_key": Row(EVERYBODY, EVERYBODY),
-    "account_reset_password_from_key_done": Row(EVERYBODY),
+    "account_reset_password": Row(EVERYONE, (403,) * 6),  # no mail is sent in the tests
+    "account_reset_password_done": Row(EVERYONE),
+    "account_reset_link": Row(REDIRECTED),
+    "account_reset_password_from_key": Row(EVERYONE, EVERYONE),
+    "account_reset_password_from_key_done": Row(EVERYONE),
     "account_reauthenticate": Row(PERSON, PERSON),
-    "mfa_reauthenticate": Row(LED_AWAY, LED_AWAY),
-    "account_sessions": Row(PERSON, LED_AWAY),
+    "mfa_reauthenticate": Row(REDIRECTED, REDIRECTED),
+    "account_sessions": Row(PERSON, REDIRECTED),
     "account_delete": Row(PERSON, PERSON),
-    "mfa_index": Row(LED_AWAY, LED_AWAY),
+    "mfa_index": Row(REDIRECTED, REDIRECTED),
     "mfa_activate_totp": Row(PERSON, PERSON),
     "mfa_deactivate_totp": Row((302, 404, 404, 404, 404, 404), (302, 404, 404, 404, 404, 404)),
     "mfa_view_recovery_codes": Row((302, 404, 404, 404, 404, 404), (302, 405, 405, 405, 405, 405)),
@@ -76,7 +77,7 @@ PAGES = {
     # Workspaces.
     "workspaces": Row(PERSON, REFUSED),
     "adopt": Row(PERSON, REFUSED),
-    "accept_invitation": Row(EVERYBODY, (200, 422, 422, 422, 422, 422)),
+    "accept_invitation": Row(EVERYONE, (200, 422, 422, 422, 422, 422)),
     "workspace": Row(VIEWERS),
     "keys": Row(VIEWERS, inside(403, 422, 422)),
     "key_rotate": Row(MEMBERS, inside(403, 422, 422)),
@@ -91,7 +92,7 @@ PAGES = {
     "workspace_delete": Row(OWNERS, inside(403, 403, 422)),
     "audit": Row(OWNERS),
     "audit_download": Row(OWNERS),
-    # What agents do in them.
+    # Leases and receipts.
     "board": Row(VIEWERS),
     "board_resource": Row(
         VIEWERS,
@@ -108,12 +109,12 @@ PAGES = {
     "receipt_json": Row(VIEWERS),
     "usage": Row(VIEWERS),
     # Last: it ends the sessions.
-    "account_logout": Row(PERSON, LED_AWAY),
+    "account_logout": Row(PERSON, REDIRECTED),
 }
 
-# Operations of the API by who asks: nobody, whoever has a session and nothing else, a key of the workspace,
-# one that only looks, one bound to an agent, the key of a trial. Bodies and queries are empty.
-ASKERS = ("nobody", "session", "key", "read_only", "bound", "trial")
+# Operations of the API by caller: without credentials, with only a session, with a key of the workspace, with
+# a read-only key, with a key bound to an agent, with the key of a trial. Bodies and queries are empty.
+API_CALLERS = ("anonymous", "session", "key", "read_only", "bound", "trial")
 COORDINATION = "/api/v1/acp/coordination"
 CHANGES = (401, 401, 422, 403, 422, 422)
 OPERATIONS = {

@@ -1,8 +1,8 @@
-"""The catalogue of English: extracts what code and templates say, merges it, compiles it.
+"""The English catalogue: extracts the messages of code and templates, merges them, compiles the result.
 
-`python -m tests.messages` (`make messages`) brings `intramedial/locale/en` in line with the code: new strings
-are added without a translation, those that are gone are dropped, and `django.mo` is written from `django.po`.
-The program that extracts reads syntax trees and parsed templates; no gettext needs to be there.
+`python -m tests.messages` (`make messages`) brings `intramedial/locale/en` in line with the code. New
+messages are added without a translation, old ones are dropped, and `django.mo` is written from
+`django.po`. Messages are extracted from syntax trees and parsed templates, without gettext.
 """
 
 import ast
@@ -22,28 +22,28 @@ from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "intramedial" / "locale" / "en" / "LC_MESSAGES"
 PO, MO = LOCALE / "django.po", LOCALE / "django.mo"
-# What Django and allauth say in Spanish, in our words: written by hand, compiled here.
-THEIRS_PO = ROOT / "intramedial" / "locale" / "es" / "LC_MESSAGES" / "django.po"
-THEIRS_MO = THEIRS_PO.with_suffix(".mo")
+# Django's and allauth's Spanish texts in our words: written by hand, compiled here.
+DEPENDENCIES_PO = ROOT / "intramedial" / "locale" / "es" / "LC_MESSAGES" / "django.po"
+DEPENDENCIES_MO = DEPENDENCIES_PO.with_suffix(".mo")
 SINGULAR = {"_", "gettext", "gettext_lazy"}
 PLURAL = {"ngettext", "ngettext_lazy"}
 
-# No true date: the same strings make the same file.
+# A fixed date: the same messages give the same file.
 DATE = datetime(2026, 1, 1, tzinfo=UTC)
 
-# A message as code says it: (singular, plural or None), and the file that does.
-Said = tuple[tuple[str, str | None], str]
+# A message, (singular, plural or None), and the file that it is in.
+Extracted = tuple[tuple[str, str | None], str]
 
 
-def said() -> list[Said]:
-    """Every translatable string of the project, in the order of files and lines, each once."""
+def extracted() -> list[Extracted]:
+    """Every translatable message of the project, in the order of files and lines, each once."""
     found: dict[tuple[str, str | None], str] = {}
     for message, file in (*_in_code(), *_in_templates()):
         found.setdefault(message, file)
     return list(found.items())
 
 
-def _in_code() -> Iterator[Said]:
+def _in_code() -> Iterator[Extracted]:
     for package in ("coordination", "intramedial"):
         for file in sorted((ROOT / package).rglob("*.py")):
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):
@@ -61,7 +61,7 @@ def _of_call(node: ast.Call) -> tuple[str, str | None] | None:
     return None
 
 
-def _in_templates() -> Iterator[Said]:
+def _in_templates() -> Iterator[Extracted]:
     for file in sorted((ROOT / "templates").rglob("*")):
         if file.is_file():
             template: Any = engines["django"].from_string(file.read_text("utf-8"))
@@ -79,13 +79,13 @@ def _of_nodes(nodes: Any) -> Iterator[tuple[str, str | None]]:
 
 
 def read() -> Catalog:
-    """The catalogue as it lies in the project."""
+    """The catalogue in the project."""
     with PO.open("rb") as file:
         return read_po(file, locale="en")
 
 
-def merged(old: Catalog, messages: list[Said]) -> Catalog:
-    """A catalogue of just these messages, with the translations that `old` has."""
+def merged(old: Catalog, messages: list[Extracted]) -> Catalog:
+    """A catalogue of exactly these messages, with the translations in `old`."""
     new = Catalog(
         locale="en",
         project="intramedial",
@@ -112,9 +112,9 @@ def _flags(known: Message | None) -> set[str]:
     return set(known.flags) if known is not None else set()
 
 
-def theirs() -> Catalog:
-    """The catalogue of what other people's code says."""
-    with THEIRS_PO.open("rb") as file:
+def of_dependencies() -> Catalog:
+    """The catalogue of our texts for messages of dependencies."""
+    with DEPENDENCIES_PO.open("rb") as file:
         catalog = read_po(file, locale="es")
     catalog.creation_date = DATE
     return catalog
@@ -128,14 +128,14 @@ def compiled(catalog: Catalog) -> bytes:
 
 
 def main() -> None:
-    """Bring both files in line with the code; say what lacks a translation."""
+    """Bring both files in line with the code; print the messages without a translation."""
     LOCALE.mkdir(parents=True, exist_ok=True)
-    catalog = merged(read() if PO.exists() else Catalog(locale="en"), said())
+    catalog = merged(read() if PO.exists() else Catalog(locale="en"), extracted())
     with PO.open("wb") as file:
         # In alphabetical order and without places, so that moved code changes nothing here.
         write_po(file, catalog, width=0, sort_output=True, no_location=True)
     MO.write_bytes(compiled(catalog))
-    THEIRS_MO.write_bytes(compiled(theirs()))
+    DEPENDENCIES_MO.write_bytes(compiled(of_dependencies()))
     for message in catalog:
         if message.id and not (all(message.string) if isinstance(message.string, tuple) else message.string):
             print(f"without a translation: {message.id}")

@@ -16,13 +16,13 @@ _numbers = itertools.count(1)
 
 
 def person(email: str | None = None, **fields: Any) -> Any:
-    """A saved account, with an address of its own unless one is given; its password is `PASSWORD`."""
+    """A saved account with the password `PASSWORD`, and with a new address unless one is given."""
     email = email or f"person{next(_numbers)}-{secrets.token_hex(4)}@example.com"
     return get_user_model().objects.create_user(email=email, password=PASSWORD, **fields)
 
 
 def member(workspace: Any, role: str = "owner", user: Any = None) -> Any:
-    """The account of a member of `workspace`, new unless one is given."""
+    """The account of a member of `workspace`; new unless `user` is given."""
     from intramedial.workspaces.models import Membership
 
     user = user or person()
@@ -31,7 +31,7 @@ def member(workspace: Any, role: str = "owner", user: Any = None) -> Any:
 
 
 def a_beta_password() -> Any:
-    """A beta password in force, the same each time."""
+    """A valid beta password, the same each time."""
     from intramedial.accounts.models import BetaPassword
 
     known, _new = BetaPassword.objects.get_or_create(hash="tests", defaults={"prefix": "tests"})
@@ -39,8 +39,8 @@ def a_beta_password() -> Any:
 
 
 def session_of(user: Any, password_again: bool = False, beta_password: Any = None) -> str:
-    """The key of a new session of `user`, let in by a beta password in force unless another is given; with
-    their password typed again a moment ago, if so asked."""
+    """The key of a new session of `user`, with a valid beta password unless another is given.
+    `password_again`: the person has just typed the password again."""
     from allauth.account.internal.flows.login import record_authentication
 
     from intramedial.accounts import beta
@@ -56,13 +56,13 @@ def session_of(user: Any, password_again: bool = False, beta_password: Any = Non
 
 
 def client_of(user: Any, password_again: bool = False) -> Client:
-    """Django's test client, with a session of `user`."""
+    """Django's test client with a session of `user`."""
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = session_of(user, password_again)
     return client
 
 
 def cookie_of(user: Any, base_url: str = settings.BASE_URL, password_again: bool = False) -> dict[str, Any]:
-    """A session of `user` as Playwright's `context.add_cookies` takes it."""
+    """A session of `user` in the form of Playwright's `context.add_cookies`."""
     session = session_of(user, password_again)
     return {"name": settings.SESSION_COOKIE_NAME, "value": session, "url": base_url}

@@ -1,4 +1,4 @@
-"""Loaded by pytest before all else (`-p tests.plugin`): the environment that the settings are read from.
+"""Loaded by pytest before everything else (`-p tests.plugin`): sets the environment that the settings read.
 
 `--database=postgresql` runs the tests on a private PostgreSQL cluster instead of SQLite files.
 """
@@ -14,7 +14,7 @@ from tests import server
 from tests.launcher import Launcher
 from tests.services import Postgres
 
-FORGOTTEN = (
+UNSET = (
     "DATABASE_URL",
     "LEASES_DATABASE_URL",
     "LEDGER_DATABASE_URL",
@@ -23,7 +23,7 @@ FORGOTTEN = (
     "HOST",
     "PORT",
 )
-"""Settings of the developer's own shell that no test may see: tests write to the databases they find."""
+"""Variables of the developer's shell that no test may see: tests write to the databases that they name."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,9 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
-    """Set the environment up before pytest-django loads the settings."""
+    """Set up the environment before pytest-django loads the settings."""
     for name in list(os.environ):
-        if name in FORGOTTEN or name.startswith("INTRAMEDIAL_"):
+        if name in UNSET or name.startswith("INTRAMEDIAL_"):
             del os.environ[name]
     data_dir = tempfile.mkdtemp(prefix="intramedial-test-")
     early_config.add_cleanup(lambda: shutil.rmtree(data_dir, ignore_errors=True))
@@ -70,4 +70,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 CLUSTER = pytest.StashKey[Postgres]()
-"""Where the cluster of `--database=postgresql` is kept, for `postgres_cluster` to share."""
+"""Where the cluster of `--database=postgresql` is stored for `postgres_cluster`."""

@@ -32,8 +32,7 @@ class Part(NamedTuple):
 
 def model(seed: int) -> Counts:
     """Every state of small worlds. There is no chance in it."""
-    from tests.core.explore import FULL
-    from tests.core.explorer import Explorer
+    from tests.core.explore import FULL, Explorer
 
     for world in FULL:
         yield Explorer(world).run().states
@@ -158,7 +157,7 @@ def kills(kind: str, killed: str) -> Callable[[int], Counts]:
 def half_cycles(seed: int) -> Counts:
     """Two processes close the halves of a cycle of 2, 3 or 5 at one instant: exactly one is refused."""
     from tests.store import halfcycles
-    from tests.store.databases import private_postgres
+    from tests.store.authorities import private_postgres
 
     with private_postgres() as url:
         processes = halfcycles.Processes(url)
@@ -195,8 +194,13 @@ PARTS = {
 def database(kind: str) -> Iterator[Any]:
     """A `Database` of the tests of the store, with the authority's tables."""
     from intramedial import databases
-    from tests.store.databases import migrate, private_directory, private_postgres
-    from tests.store.doors import PostgresDatabase, SqliteDatabase
+    from tests.store.authorities import (
+        PostgresDatabase,
+        SqliteDatabase,
+        migrate,
+        private_directory,
+        private_postgres,
+    )
 
     if kind == "postgresql":
         with private_postgres() as url:
@@ -213,7 +217,7 @@ def served(kind: str, env: dict[str, str]) -> Iterator[tuple[Any, Any]]:
     """A server, and the durable cluster that it may use."""
     from tests.server import ServerProcess, bootstrap
     from tests.services import Postgres
-    from tests.store.databases import private_directory
+    from tests.store.authorities import private_directory
 
     cluster = Postgres(durable=True)
     with private_directory() as directory:

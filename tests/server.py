@@ -1,4 +1,4 @@
-"""A server of the product in a process of its own, as an operator runs it."""
+"""A server of the product in its own process, as an operator runs it."""
 
 import json
 import os
@@ -38,14 +38,16 @@ def manage(*arguments: str, env: dict[str, str]) -> str:
 
 
 def bootstrap(data_dir: Path, env: dict[str, str]) -> Path:
-    """Set `data_dir` and the databases of `env` up; the secrets shown are kept in its `bootstrap.json`."""
+    """Set up `data_dir` and the databases of `env`; the printed secrets are stored in its
+    `bootstrap.json`."""
     given = {"DATABASE_URL": "", **env, "INTRAMEDIAL_DATA_DIR": str(data_dir)}
     (data_dir / "bootstrap.json").write_text(manage("bootstrap", "--json", env=given))
     return data_dir
 
 
 class ServerProcess:
-    """`manage.py serve` on a random port; `url` is where, `data_dir` is its own, `log` what it wrote."""
+    """`manage.py serve` on a random port: `url` is its address, `data_dir` its own directory, `log` its
+    output."""
 
     def __init__(self, data_dir: Path, env: dict[str, str]) -> None:
         self.data_dir = data_dir
@@ -59,7 +61,7 @@ class ServerProcess:
             "INTRAMEDIAL_DATA_DIR": str(data_dir),
         }
         self.descriptors = 0
-        """Its limit of open files, soft and hard; 0 leaves it as it is."""
+        """The limit of open files, soft and hard; 0 leaves it as it is."""
         self.process: subprocess.Popen[bytes] | Started | None = None
         self.beside: subprocess.Popen[str] | None = (
             None  # works on the same data; ends when the server is killed
@@ -67,17 +69,17 @@ class ServerProcess:
 
     @property
     def secrets(self) -> dict[str, Any]:
-        """What `bootstrap` showed: adminEmail, adminPassword, betaPassword, workspace, apiKey."""
+        """What `bootstrap` printed: adminEmail, adminPassword, betaPassword, workspace, apiKey."""
         shown: dict[str, Any] = json.loads((self.data_dir / "bootstrap.json").read_text())
         return shown
 
     @property
     def log(self) -> str:
-        """Everything it has written to stdout and stderr."""
+        """Everything that the server has written to stdout and stderr."""
         return (self.data_dir / "serve.log").read_text()
 
     def start(self) -> "ServerProcess":
-        """Start it (again) and wait until it is ready."""
+        """Start the server (again) and wait until it is ready."""
         with (self.data_dir / "serve.log").open("ab") as log:
             env, out = {**os.environ, **self.env}, log.fileno()
             if launcher is not None:
@@ -102,7 +104,7 @@ class ServerProcess:
         resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
 
     def ready(self) -> bool:
-        """Whether it can decide leases now."""
+        """Whether the server can decide leases now."""
         try:
             with urllib.request.urlopen(f"{self.url}/health/ready", timeout=5) as answer:
                 return bool(answer.status == 200)
@@ -110,11 +112,11 @@ class ServerProcess:
             return False
 
     def manage(self, *arguments: str) -> Any:
-        """Run a management command on the same data and databases with `--json`; returns its object."""
+        """Run a management command with `--json` on the same data and databases; returns its object."""
         return json.loads(manage(*arguments, "--json", env=self.env))
 
     def terminate(self) -> int:
-        """Ask it to stop, wait until it has; returns its exit code."""
+        """Ask the server to stop and wait until it has; returns its exit code."""
         assert self.process is not None
         self.process.terminate()
         return self.process.wait(READY_S)
@@ -126,4 +128,4 @@ class ServerProcess:
         if self.process is not None:
             self.process.kill()
             self.process.wait(READY_S)
-        (self.data_dir / "leases.reserve").unlink(missing_ok=True)  # megabytes that nobody looks at
+        (self.data_dir / "leases.reserve").unlink(missing_ok=True)  # megabytes that no test needs

@@ -20,11 +20,11 @@ UNPRIVILEGED = ("postgres", "nobody")
 
 
 class ServiceError(RuntimeError):
-    """A server the tests need is not installed or does not start; the words say what to do."""
+    """A server that the tests need is not installed or does not start; the message says what to do."""
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nothing listens on."""
+    """A free TCP port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -32,7 +32,7 @@ def free_port() -> int:
 
 
 def postgres_program(name: str) -> Path:
-    """A program of PostgreSQL's server, from PATH or where Debian puts them, the newest version first."""
+    """A program of PostgreSQL's server, from PATH or from Debian's directories, the newest version first."""
     if found := shutil.which(name):
         return Path(found)
     versions = Path("/usr/lib/postgresql").glob(f"*/bin/{name}")
@@ -42,7 +42,8 @@ def postgres_program(name: str) -> Path:
 
 
 def unprivileged() -> list[str]:
-    """What goes before a command so that it does not run as root: PostgreSQL refuses to."""
+    """The prefix of a command that makes it run as another user than root: PostgreSQL refuses to run as
+    root."""
     if os.geteuid() != 0:
         return []
     user = _unprivileged_user()
@@ -59,7 +60,7 @@ def _unprivileged_user() -> pwd.struct_passwd:
 class Postgres:
     """A private cluster in a temporary directory, on a random port of 127.0.0.1 and a Unix socket.
 
-    `durable=False` turns fsync off, which is right for all tests but those of durability.
+    `durable=False` turns fsync off, which is right for all tests except those of durability.
     """
 
     def __init__(self, durable: bool = False) -> None:
@@ -70,7 +71,7 @@ class Postgres:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> "Postgres":
-        """Make the cluster unless it is made, start it and wait until it answers."""
+        """Make the cluster if needed, start it and wait until it answers."""
         if os.geteuid() == 0:
             user = _unprivileged_user()
             os.chown(self.directory, user.pw_uid, user.pw_gid)
@@ -121,14 +122,14 @@ class Postgres:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def create_database(self, template: str = "template1") -> str:
-        """A new database, empty or a copy of another that nobody is connected to; returns its name."""
+        """A new database, empty or a copy of another that has no connections; returns its name."""
         name = f"test_{uuid4().hex[:12]}"
         names = (sql.Identifier(name), sql.Identifier(template))
         self._administer(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
         return name
 
     def drop_database(self, name: str) -> None:
-        """Drop a database, whoever is connected to it."""
+        """Drop a database, even with connections."""
         self._administer(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def _administer(self, statement: sql.Composed) -> None:
@@ -150,15 +151,15 @@ class Postgres:
 
 def pgbouncer_version(program: str) -> tuple[int, int]:
     """The version of an installed PgBouncer, as (1, 21)."""
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    major, minor, *_ = said.split()[1].split(".")
+    output = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    major, minor, *_ = output.split()[1].split(".")
     return int(major), int("".join(digit for digit in minor if digit.isdigit()))
 
 
 class PgBouncer:
     """A private PgBouncer in transaction mode before a cluster, on a random port of 127.0.0.1.
 
-    `options` are settings of its configuration file, besides or instead of these.
+    `options` are added to the settings of its configuration file or replace them.
     """
 
     def __init__(self, cluster: Postgres, **options: object) -> None:
@@ -181,16 +182,17 @@ class PgBouncer:
         self.process: subprocess.Popen[bytes] | None = None
 
     def url(self, database: str) -> str:
-        """The address of one of the cluster's databases, by way of the pool."""
+        """The address of one of the cluster's databases, through the pool."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> "PgBouncer":
-        """Start it and wait until it answers."""
+        """Start the pool and wait until it answers."""
         program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
         if program is None:
             raise ServiceError("`pgbouncer` is not installed: apt-get install pgbouncer")
         if pgbouncer_version(program) < (1, 21):
-            self.options.pop("max_prepared_statements", None)  # as with 0: it knows of none
+            # this version has no such setting, and behaves as with 0
+            self.options.pop("max_prepared_statements", None)
         settings = "".join(f"{name} = {value}\n" for name, value in self.options.items())
         file = self.directory / "pgbouncer.ini"
         file.write_text(f"[databases]\n{self._target}\n[pgbouncer]\n{settings}")
@@ -212,12 +214,12 @@ class PgBouncer:
             except OSError as error:
                 if self.process.poll() is not None or time.monotonic() > deadline:
                     log = self.directory / "log"
-                    said = log.read_text()[-2000:] if log.exists() else ""
-                    raise ServiceError(f"pgbouncer does not start: {error}\n{said}") from None
+                    output = log.read_text()[-2000:] if log.exists() else ""
+                    raise ServiceError(f"pgbouncer does not start: {error}\n{output}") from None
                 time.sleep(0.02)
 
     def remove(self) -> None:
-        """Stop it and delete its directory."""
+        """Stop the pool and delete its directory."""
         if self.process is not None:
             self.process.kill()
             self.process.wait(START_S)
@@ -226,7 +228,7 @@ class PgBouncer:
 
 
 class Redis:
-    """A private Redis on a random port of 127.0.0.1 that keeps nothing."""
+    """A private Redis on a random port of 127.0.0.1 without persistence."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -235,11 +237,11 @@ class Redis:
 
     @property
     def url(self) -> str:
-        """Its address."""
+        """The address of the server."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> "Redis":
-        """Start it and wait until it answers."""
+        """Start the server and wait until it answers."""
         program = shutil.which("redis-server")
         if program is None:
             raise ServiceError("`redis-server` is not installed: apt-get install redis-server")
@@ -258,13 +260,13 @@ class Redis:
                 time.sleep(0.02)
 
     def stop(self) -> None:
-        """Stop it; `start` brings it back on the same port, empty."""
+        """Stop the server; `start` starts it again on the same port, empty."""
         if self.process is not None:
             self.process.kill()
             self.process.wait(START_S)
             self.process = None
 
     def remove(self) -> None:
-        """Stop it and delete its directory."""
+        """Stop the server and delete its directory."""
         self.stop()
         shutil.rmtree(self.directory, ignore_errors=True)

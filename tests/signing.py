@@ -1,14 +1,17 @@
-"""Agents that sign their requests, for tests.
+"""Agents that sign requests and proofs, for tests.
 
-The signature is made with the ``cryptography`` package, so that what libsodium verifies was made by another
+The ``cryptography`` package makes the signatures, so that libsodium verifies signatures of another
 implementation of Ed25519.
 """
 
+import base64
 import datetime
 import hashlib
+import json
 import secrets
 import time
 from types import SimpleNamespace
+from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -21,7 +24,7 @@ BASE_URL = "http://127.0.0.1:8000"
 
 
 class Agent:
-    """An agent with a key of its own, the same one for the same name."""
+    """An agent with its own key; the same name gives the same key."""
 
     def __init__(self, name: str | None = None):
         seed = hashlib.sha256(name.encode()).digest() if name else secrets.token_bytes(32)
@@ -47,7 +50,7 @@ class Agent:
         tag: str | None = "intramedial",
         label: str = "sig",
     ) -> dict[str, str]:
-        """The request's header fields, lower-case, those of its signature among them."""
+        """The request's header fields in lower case, with those of its signature."""
         fields = {"content-type": "application/json"} if body else {}
         fields |= headers or {}
         if components is None:
@@ -80,3 +83,12 @@ class Agent:
         raw_path, _, query = path.partition("?")
         headers = self.sign(method, base_url + path, body, **options)
         return RequestParts(method, raw_path.encode(), query.encode(), headers, body, "127.0.0.1")
+
+    def jws(self, typ: str, claims: dict[str, Any]) -> str:
+        """A compact JWS of the claims (RFC 7515), such as a proof that the agent holds its key."""
+        parts = [_base64url(json.dumps(part).encode()) for part in ({"alg": "EdDSA", "typ": typ}, claims)]
+        return ".".join([*parts, _base64url(self.private_key.sign(".".join(parts).encode()))])
+
+
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

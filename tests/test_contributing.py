@@ -1,4 +1,5 @@
-"""What contributors read is so: one version everywhere, links, commands, decisions and words that exist."""
+"""The documents for contributors are true: one version everywhere; links, commands, decisions and words
+exist."""
 
 import re
 import tomllib
@@ -15,8 +16,8 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT /
 ADRS = sorted((ROOT / "docs" / "adr").glob("0*.md"))
 
 
-def test_the_version_stands_in_one_place() -> None:
-    """`tests/mcp/test_tools.py` looks at the one that MCP clients get."""
+def test_the_version_is_defined_in_one_place() -> None:
+    """`tests/mcp/test_tools.py` checks the version that MCP clients get."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert "version" not in project["project"]
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "intramedial.__version__"}
@@ -84,7 +85,7 @@ def test_the_glossary_has_the_words_of_the_pages() -> None:
         for message in catalogue
         for text in (message.id if isinstance(message.id, tuple) else [message.id])
     ]
-    said = "\n".join(texts).lower()
+    pages = "\n".join(texts).lower()
     terms = _spanish(ROOT / "docs" / "glossary.md")
     assert len(terms) > 40
-    assert [term for term in terms if not re.search(rf"\b{re.escape(term.lower())}", said)] == []
+    assert [term for term in terms if not re.search(rf"\b{re.escape(term.lower())}", pages)] == []

@@ -1,4 +1,4 @@
-"""What the project depends on: declared, locked, and looked at when an upgrade changes what we build on."""
+"""Dependencies are declared and locked, and an upgrade that changes what we build on is noticed."""
 
 import ast
 import hashlib
@@ -35,8 +35,8 @@ RELIED_ON = {
     "ninja:NinjaAPI._get_bound_routers": "d55223d3dd17",
     "ninja.operation:Operation.__init__": "e7786461d9e9",
 }
-"""Parts of other people's code that we subclass, override or call although their documentation does not
-promise to keep them, each with the digest of its source."""
+"""Parts of dependencies that we subclass, override or call although their documentation does not promise
+to keep them, each with the digest of its source."""
 
 WRAPPED = {"django-allauth", "django-ninja", "uvicorn", "websockets"}
 """Distributions of which private parts are overridden or called: pinned exactly."""
@@ -45,7 +45,7 @@ BOUNDED = {"httptools", "mcp", "mcp-types"}
 
 
 def name_of(requirement: str) -> str:
-    """The normalized name of the distribution that a requirement names."""
+    """The normalized name of the distribution in a requirement."""
     return re.sub(r"[-_.]+", "-", re.split(r"[\[<>=!~; ]", requirement)[0]).lower()
 
 
@@ -55,7 +55,7 @@ def python_files(*folders: str) -> list[Path]:
 
 
 def imported(file: Path) -> set[str]:
-    """Every module of other people that a file imports. `from a import b` gives `a` and `a.b`."""
+    """Every third-party module that a file imports. `from a import b` gives `a` and `a.b`."""
     names = set()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -66,7 +66,7 @@ def imported(file: Path) -> set[str]:
 
 
 def undeclared(requirements: list[str], *folders: str) -> list[str]:
-    """The imports in `folders` of what none of `requirements` names."""
+    """The imports in `folders` that none of `requirements` provides."""
     declared = {name_of(requirement) for requirement in requirements}
     of_module = packages_distributions()
     return [
@@ -78,7 +78,7 @@ def undeclared(requirements: list[str], *folders: str) -> list[str]:
 
 
 def users(part: str) -> list[str]:
-    """Our files that import the module of a part; if none does, those that import anything of its package."""
+    """Our files that import the module of a part; if there are none, the files that import its package."""
     module = part.split(":")[0]
     files = {file: imported(file) for file in python_files("coordination", "intramedial")}
     found = [file for file, names in files.items() if module in names] or [
@@ -111,12 +111,12 @@ def test_the_locks_name_every_dependency_and_agree() -> None:
 def test_what_is_wrapped_is_pinned() -> None:
     of_name = {name_of(requirement): requirement for requirement in RUNTIME}
     loose = {name for name in WRAPPED if f"=={version(name)}" not in of_name[name]}
-    assert loose == set(), "pin these to the version that is installed, since we wrap private parts of them"
+    assert loose == set(), "pin these to the installed version, because we wrap private parts of them"
     assert [name for name in BOUNDED if "<" not in of_name[name]] == []
 
 
 def digest(path: str) -> str:
-    """The digest of a part's source; of one that is compiled, of its public names."""
+    """The digest of a part's source; of a compiled part, of its public names."""
     module, _, names = path.partition(":")
     part = import_module(module)
     for name in names.split("."):
@@ -129,15 +129,15 @@ def digest(path: str) -> str:
 
 
 def test_private_parts_are_as_they_were_when_we_built_on_them() -> None:
-    """When this fails after an upgrade: read what changed in the part that is named, read our files that are
-    named, run their tests, and write the new digest into `RELIED_ON`."""
+    """When this fails after an upgrade: read what changed in the named part, read our named files, run
+    their tests, and write the new digest into `RELIED_ON`."""
     changed = [
         f"{part} has changed. Read it and {', '.join(users(part))}, then write {found!r} into RELIED_ON"
         for part, known in RELIED_ON.items()
         if (found := digest(part)) != known
     ]
     assert changed == []
-    assert [part for part in RELIED_ON if not users(part)] == [], "we build on these no more: remove them"
+    assert [part for part in RELIED_ON if not users(part)] == [], "we no longer build on these: remove them"
 
 
 SERVED = """

@@ -40,7 +40,7 @@ def test_the_settings_table_is_the_one_in_the_code():
     ]
 
 
-def test_the_commands_are_those_there_are():
+def test_the_commands_are_those_of_the_code():
     ours = {name for name, app in get_commands().items() if app in ("intramedial", "coordination")} - {
         "runserver"
     }
@@ -92,13 +92,13 @@ def samples(block: str) -> list[tuple[str, str]]:
 
 
 def matches(expected: str, answer: str) -> bool:
-    """Whether an answer is the one shown; `…` stands for anything."""
+    """Whether an answer is the shown one; `…` stands for anything."""
     pattern = ".*".join(re.escape(part) for part in expected.split("…"))
     shown = json.dumps(json.loads(answer), ensure_ascii=False)
     return re.fullmatch(pattern, shown) is not None
 
 
-def test_the_samples_do_what_is_shown(live_server_process):
+def test_the_samples_have_the_shown_answers(live_server_process):
     server = live_server_process()
     (block,) = code_blocks(section("In thirty seconds"), "sh")
     assignments = []

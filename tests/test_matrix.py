@@ -1,4 +1,4 @@
-"""Every address, every operation and every socket × everybody who may come: the status is that of the table.
+"""The status of every address, operation and socket for every kind of caller is the one in the table.
 
 An address, operation or socket that is not in the table fails.
 """
@@ -23,19 +23,19 @@ from intramedial.workspaces import provision, trials
 from intramedial.workspaces.models import Invitation, RegisteredAgent
 from tests.api.client import Caller
 from tests.live.browser import PATIENCE_S, page, socket
-from tests.matrix import ASKERS, CALLERS, NEVER, OPERATIONS, PAGES, SOCKETS
+from tests.matrix import API_CALLERS, CALLERS, NEVER, OPERATIONS, PAGES, SOCKETS
 from tests.people import client_of, member, person, session_of
-from tests.records.conftest import Conduct, conduct, running_authority, time_
+from tests.records.conftest import Conduct, authority_clock, conduct, running_authority
 from tests.records.pages import entered
 from tests.signing import Agent
 
-__all__ = ["conduct", "running_authority", "time_"]
+__all__ = ["authority_clock", "conduct", "running_authority"]
 
 SAMPLES = {"name": "home", "reason": "lease_held", "form": "csv", "key": "x", "uidb36": "1"}
 
 
 def routes(resolver: Any, prefix: str = "", namespace: str = "") -> Iterator[tuple[str, str]]:
-    """Every address of the URLconf: its name, and its route."""
+    """Every address of the URLconf: its name and its route."""
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern)
         if isinstance(entry, URLResolver):
@@ -48,28 +48,28 @@ def routes(resolver: Any, prefix: str = "", namespace: str = "") -> Iterator[tup
 
 ADDRESSES = dict(routes(get_resolver()))
 OF_THE_ADMIN = {route for name, route in ADDRESSES.items() if name.startswith("admin:")}
-# Ways in and out of it.
+# The pages of its log-in and log-out.
 ENTRANCES = {"admin/login/", "admin/logout/", "admin/jsi18n/"}
 
 
 @pytest.fixture
 def people(workspace: Any) -> dict[str, Any]:
-    """The accounts of the callers."""
+    """The callers' accounts."""
     other = person()
     provision.create_workspace("another", other.pk)
     insiders = {role: member(workspace, role) for role in ("viewer", "member", "owner")}
-    return {"nobody": None, **insiders, "other": other, "staff": person(is_staff=True, is_superuser=True)}
+    return {"anonymous": None, **insiders, "other": other, "staff": person(is_staff=True, is_superuser=True)}
 
 
 @pytest.fixture
 def browsers(people: dict[str, Any]) -> dict[str, Client]:
-    """Their browsers."""
+    """The callers' browsers."""
     return {name: client_of(user, password_again=True) if user else Client() for name, user in people.items()}
 
 
 @pytest.fixture
 def address(workspace: Any, api_key: str, people: dict[str, Any], conduct: Conduct) -> Any:
-    """`address(name)`: where a page is, of a workspace in which there is one of everything."""
+    """`address(name)`: the address of a page, in a workspace that has one of everything."""
     conduct.acquire("did:example:ana")
     signer = RegisteredAgent.objects.create(workspace=workspace, did=Agent().did)
     invited = Invitation.objects.create(
@@ -93,7 +93,7 @@ def address(workspace: Any, api_key: str, people: dict[str, Any], conduct: Condu
 
 
 def arguments(name: str, samples: dict[str, Any]) -> dict[str, Any]:
-    """What an address is made of."""
+    """The parameters of an address."""
     (((_text, names),), *_rest), *_ = get_resolver().reverse_dict.getlist(name)
     given = {key: samples[key] for key in names}
     return given | {"name": "help"} if name == "part_texts" else given
@@ -108,7 +108,7 @@ def test_the_table_has_every_address() -> None:
     assert {(m.upper(), path) for path, by_method in described.items() for m in by_method} <= operations
 
 
-def test_everybody_gets_of_every_page_what_the_table_says(browsers: dict[str, Client], address: Any) -> None:
+def test_every_page_has_the_statuses_of_the_table(browsers: dict[str, Client], address: Any) -> None:
     wrong = []
     for name, row in PAGES.items():
         where = address(name)
@@ -123,12 +123,12 @@ def test_everybody_gets_of_every_page_what_the_table_says(browsers: dict[str, Cl
                 for method, expected, answer in answers
                 if answer.status_code != expected
             ]
-            if caller == "nobody" and opened == 302 and row.get[1] == 200 and name != "account_logout":
+            if caller == "anonymous" and opened == 302 and row.get[1] == 200 and name != "account_logout":
                 assert got.headers["location"].startswith("/acceso/"), name
     assert wrong == []
 
 
-def test_no_form_is_taken_without_its_token(people: dict[str, Any], address: Any) -> None:
+def test_no_form_is_accepted_without_its_token(people: dict[str, Any], address: Any) -> None:
     browser = Client(enforce_csrf_checks=True)
     browser.cookies = client_of(people["owner"], password_again=True).cookies
     for name, row in PAGES.items():
@@ -140,7 +140,7 @@ def test_the_admin_is_for_staff(browsers: dict[str, Client]) -> None:
     assert OF_THE_ADMIN > ENTRANCES
     for route in sorted(OF_THE_ADMIN - ENTRANCES):
         where = "/" + re.sub(r"<[^>]*>|\(\?P<url>\.\*\)\$", "1", route)
-        for caller in ("nobody", "owner", "staff"):
+        for caller in ("anonymous", "owner", "staff"):
             answer = browsers[caller].get(where)
             if caller == "staff":
                 assert answer.status_code in (200, 302, 403, 404, 405), where
@@ -154,7 +154,7 @@ def test_the_admin_is_for_staff(browsers: dict[str, Client]) -> None:
 async def callers(
     workspace: Any, api_key: str, people: dict[str, Any], running_authority: None
 ) -> AsyncIterator[dict[str, Caller]]:
-    """Those who ask the API."""
+    """The callers of the API."""
 
     def make() -> dict[str, Caller]:
         read_only = provision.create_api_key(workspace, read_only=True).secret
@@ -162,8 +162,8 @@ async def callers(
         agent = Agent()
         trials.begin(agent.did, agent.did)
         keys = {"key": api_key, "read_only": read_only, "bound": bound}
-        made = {"nobody": Caller(), "session": Caller(), "trial": Caller(agent=agent)}
-        made["session"]._http.cookies.set(settings.SESSION_COOKIE_NAME, session_of(people["owner"]))
+        made = {"anonymous": Caller(), "session": Caller(), "trial": Caller(agent=agent)}
+        made["session"].http.cookies.set(settings.SESSION_COOKIE_NAME, session_of(people["owner"]))
         return made | {name: Caller(secret) for name, secret in keys.items()}
 
     made = await sync_to_async(make)()
@@ -172,10 +172,10 @@ async def callers(
         await caller.close()
 
 
-async def test_the_api_goes_by_keys_and_not_by_sessions(callers: dict[str, Caller]) -> None:
+async def test_the_api_accepts_keys_and_no_sessions(callers: dict[str, Caller]) -> None:
     wrong = []
     for (method, path), statuses in OPERATIONS.items():
-        for name, expected in zip(ASKERS, statuses, strict=True):
+        for name, expected in zip(API_CALLERS, statuses, strict=True):
             body = {} if method == "POST" else None
             answer = await callers[name].call(method, path, body)
             if answer.status_code != expected:

@@ -1,4 +1,4 @@
-"""The closed table of problems, as the wire contract has it."""
+"""The closed table of problems, as in the contract."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_the_body_is_an_rfc_9457_problem_with_ok_and_reason(settings):
     }
 
 
-def test_an_invalid_request_points_at_what_is_wrong():
+def test_an_invalid_request_points_at_the_fault():
     errors = [{"pointer": "/resource", "detail": "is missing"}]
     body = problem_body(Problem("invalid_request", "See errors.", errors=errors), "r")
     assert body["errors"] == errors

@@ -1,6 +1,7 @@
-"""The code keeps to its architecture: the core is pure, and clocks are read where `architecture.py` lists it.
+"""The code keeps to its architecture: the core is pure, and clocks are read only in the files of
+`architecture.py`.
 
-Which room imports which is checked by import-linter, style by ruff, types by mypy (`make check`). Each test
+import-linter checks which room imports which, ruff the style, mypy the types (`make check`). Each test
 here checks every file and lists all that it finds.
 """
 
@@ -32,7 +33,7 @@ CLOCKS = {
 
 @cache
 def files(*patterns: str) -> tuple[Path, ...]:
-    """The project's files whose name matches, without what is generated or other people's."""
+    """The project's files whose name matches, without generated and third-party files."""
     found = []
     for directory, folders, names in os.walk(ROOT):
         folders[:] = sorted(set(folders) - SKIPPED)
@@ -56,7 +57,7 @@ PYTHON = files("*.py")
 
 
 def imports(file: Path) -> Iterator[str]:
-    """Every module a file imports, wherever in it, by its absolute name."""
+    """Every module that a file imports, anywhere in it, by its absolute name."""
     package = name_of(file).removesuffix(".py").split("/")[:-1]
     for node in ast.walk(tree(file)):
         if isinstance(node, ast.Import):
@@ -122,7 +123,7 @@ def functions(file: Path) -> Iterator[tuple[str, int]]:
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
 
 
-def test_no_function_is_longer_than_a_reader_can_hold() -> None:
+def test_no_function_is_longer_than_the_limit() -> None:
     found = [
         f"{name_of(file)}: {function} has {length} lines"
         for file in PYTHON
@@ -132,7 +133,7 @@ def test_no_function_is_longer_than_a_reader_can_hold() -> None:
     assert found == []
 
 
-NOT_TO_BE_READ = re.compile(
+LEFTOVERS = re.compile(
     r"\b(TODO|FIXME|XXX)\b"  # what is left to do belongs in an issue
     r"|type:\s*ignore"
     r"|(pypi|pythonhosted|npmjs)\.(org|com)"  # hosts of one machine's registries
@@ -145,9 +146,9 @@ def test_no_leftovers() -> None:
     found = [
         f"{name_of(file)}:{number}: {line.strip()}"
         for file in texts
-        if file != Path(__file__)  # names them
+        if file != Path(__file__)  # this file contains them
         for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
-        if NOT_TO_BE_READ.search(line)
+        if LEFTOVERS.search(line)
     ]
     assert found == []
 

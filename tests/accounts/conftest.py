@@ -1,4 +1,4 @@
-"""A door to knock at: a client with an address of its own, and a beta password."""
+"""Visitors: clients with an address of their own; and beta passwords."""
 
 import itertools
 import secrets
@@ -18,18 +18,18 @@ PASSWORD = people.PASSWORD
 
 
 def address() -> str:
-    """An address that nobody else in these tests has."""
+    """An address that no other visitor has."""
     number = next(_addresses)
     return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
 
 def new_email() -> str:
-    """The address of nobody yet."""
+    """An e-mail address without an account."""
     return f"new-{secrets.token_hex(6)}@example.com"
 
 
-class Door(Client):
-    """Django's client, at both forms."""
+class Visitor(Client):
+    """A client with its own address that fills in the forms of sign-up and log-in."""
 
     def __init__(self, **extra: Any) -> None:
         super().__init__(REMOTE_ADDR=address(), **extra)
@@ -45,25 +45,25 @@ class Door(Client):
 
     @property
     def is_in(self) -> bool:
-        """Whether a page for accounts alone opens."""
+        """Whether a page that needs an account opens."""
         return self.get("/cuenta/").status_code == 200
 
 
 @pytest.fixture
-def door() -> Door:
-    """A visitor."""
-    return Door()
+def visitor() -> Visitor:
+    """A visitor without a session."""
+    return Visitor()
 
 
 @pytest.fixture
 def beta_secret() -> str:
-    """A beta password in force."""
+    """A valid beta password."""
     return make_beta()
 
 
 @pytest.fixture
 def mail(settings: Any) -> list[Any]:
-    """Mail is configured; what was sent."""
+    """Mail is configured; the messages that were sent."""
     from django.core import mail as django_mail
 
     settings.SENDS_MAIL = True
@@ -75,12 +75,12 @@ def mail(settings: Any) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def nothing_counted_before() -> None:
-    """The limits of allauth's own pages begin anew."""
+    """Reset the counters of allauth's own limits."""
     cache.clear()
 
 
 def make_beta(**fields: Any) -> str:
-    """A new beta password with these fields; the secret."""
+    """A new beta password with these fields; returns the secret."""
     from intramedial.accounts import beta
     from intramedial.accounts.models import BetaPassword
 
@@ -114,13 +114,13 @@ def used_up() -> str:
 
 
 def errors(answer: HttpResponse) -> dict[str, list[str]]:
-    """What the form of a page says, by field."""
+    """The messages of the page's form, by field."""
     found: dict[str, list[str]] = answer.context["form"].errors.get_json_data()
-    return {field: [error["message"] for error in said] for field, said in found.items()}
+    return {field: [error["message"] for error in faults] for field, faults in found.items()}
 
 
 def acts(user: Any) -> list[str]:
-    """What the audit log has of an account, oldest first."""
+    """The acts of an account in the audit log, oldest first."""
     from intramedial.audit.models import Entry
 
     return list(Entry.objects.filter(actor=user.pk).order_by("pk").values_list("action", flat=True))

@@ -1,4 +1,4 @@
-"""The legal pages say what is so: their figures are the settings', their cookies those that are set."""
+"""The legal pages are true: their figures are those of the settings, their cookies those that are set."""
 
 import re
 
@@ -10,10 +10,10 @@ from coordination.authority import maintenance
 from intramedial.accounts.deletion import UNCONFIRMED_DAYS
 from intramedial.legal import retention
 from tests import people
-from tests.accounts.conftest import Door
+from tests.accounts.conftest import Visitor
 
 PAGES = ("/legal/aviso/", "/legal/privacidad/", "/legal/cookies/", "/legal/conservacion/")
-# Each figure on the pages, set to one that stands nowhere else, and where it must show.
+# Each figure of the pages, set to a value that stands nowhere else, and the text in which it must appear.
 FIGURES = {
     "AUDIT_DAYS": (7001, ("/legal/privacidad/", "/legal/conservacion/")),
     "ACCESS_REQUEST_DAYS": (7002, ("/legal/privacidad/", "/legal/conservacion/")),
@@ -25,7 +25,7 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_that_of_the_settings(settings, name):
+def test_a_figure_comes_from_the_settings(settings, name):
     value, pages = FIGURES[name]
     setattr(settings, name, value)
     for page in pages:
@@ -33,7 +33,7 @@ def test_a_figure_is_that_of_the_settings(settings, name):
         assert f"{value} days" in Client().get("/en" + page).content.decode()
 
 
-def test_no_figure_stands_in_the_texts_themselves(settings):
+def test_the_texts_contain_no_figures(settings):
     for name, (value, _) in FIGURES.items():
         setattr(settings, name, value)
     days = {value for value, _ in FIGURES.values()} | {retention.HISTORY_DAYS, UNCONFIRMED_DAYS}
@@ -44,31 +44,31 @@ def test_no_figure_stands_in_the_texts_themselves(settings):
         assert set(re.findall(r"(\d+) hora", main)) <= {"1"}
 
 
-def test_the_leases_module_forgets_when_the_page_says():
+def test_the_leases_module_forgets_after_the_published_time():
     assert retention.HISTORY_DAYS == maintenance.HISTORY_DAYS
 
 
-def test_a_session_lasts_as_long_as_is_said(door, beta_secret):
-    door.log_in(beta_secret, people.person().email)
+def test_a_session_lasts_as_long_as_published(visitor, beta_secret):
+    visitor.log_in(beta_secret, people.person().email)
     seconds = django_settings.SESSION_DAYS * 86_400
-    assert door.cookies[django_settings.SESSION_COOKIE_NAME]["max-age"] == seconds
+    assert visitor.cookies[django_settings.SESSION_COOKIE_NAME]["max-age"] == seconds
 
 
-def test_no_cookie_is_set_that_is_not_said(door, beta_secret):
-    said = {cookie.name for cookie in retention.cookies()}
-    visitor = Door()
+def test_every_cookie_that_is_set_is_published(visitor, beta_secret):
+    published = {cookie.name for cookie in retention.cookies()}
+    newcomer = Visitor()
     for page in ("/", "/verificar/", *PAGES):
-        visitor.get(page)
-    assert set(visitor.cookies) == set(), "none before there is a form"
+        newcomer.get(page)
+    assert set(newcomer.cookies) == set(), "none before there is a form"
     user = people.person()
-    door.get("/acceso/")
-    door.log_in(beta_secret, user.email)
-    door.post("/cuenta/", {"name": "Ana"})
-    door.get("/cuenta/")
-    assert door.cookies[django_settings.SESSION_COOKIE_NAME]["httponly"]
-    door.post("/salir/")
-    assert set(door.cookies) <= said
-    for cookie in door.cookies.values():
+    visitor.get("/acceso/")
+    visitor.log_in(beta_secret, user.email)
+    visitor.post("/cuenta/", {"name": "Ana"})
+    visitor.get("/cuenta/")
+    assert visitor.cookies[django_settings.SESSION_COOKIE_NAME]["httponly"]
+    visitor.post("/salir/")
+    assert set(visitor.cookies) <= published
+    for cookie in visitor.cookies.values():
         assert (cookie["samesite"], cookie["path"]) == ("Lax", "/")
 
 

@@ -1,4 +1,4 @@
-"""So many tries an hour, of an address and of an account, with words that say when to come back."""
+"""Tries of an address and of an account have a limit an hour, with words that say when to come back."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -12,59 +12,59 @@ from django.utils.http import int_to_base36
 from intramedial.accounts import throttle
 from intramedial.accounts.models import CacheEntry, Try, User
 from tests import people
-from tests.accounts.conftest import Door, errors, new_email
+from tests.accounts.conftest import Visitor, errors, new_email
 
 
 @pytest.fixture(autouse=True)
-def few(settings):
-    """Three an hour; nine of one account from everywhere."""
+def few_tries(settings):
+    """Three tries an hour; nine for one account from all addresses."""
     settings.LOGIN_TRIES, settings.ACCOUNT_TRIES = 3, 9
 
 
-def test_an_address_has_so_many_tries_at_both_forms_together(beta_secret):
-    door, email = Door(), new_email()
+def test_an_address_has_a_limit_of_tries_over_both_forms(beta_secret):
+    visitor, email = Visitor(), new_email()
     for _ in range(2):
-        assert door.log_in("wrong", email).status_code == 200
-    assert door.sign_up("wrong", email).status_code == 200
-    answer = door.sign_up(beta_secret, email)
+        assert visitor.log_in("wrong", email).status_code == 200
+    assert visitor.sign_up("wrong", email).status_code == 200
+    answer = visitor.sign_up(beta_secret, email)
     assert answer.status_code == 429
     assert 3500 < int(answer["Retry-After"]) <= 3600
     assert "dentro de 60 minutos" in errors(answer)["__all__"][0]
-    assert email in answer.content.decode(), "what was typed stays"
+    assert email in answer.content.decode(), "the form keeps its values"
     assert not User.objects.filter(email=email).exists()
-    assert door.get("/acceso/").status_code == 200, "looking is no try"
-    assert Door().sign_up(beta_secret, email).status_code == 302, "another address"
+    assert visitor.get("/acceso/").status_code == 200, "opening the page is no try"
+    assert Visitor().sign_up(beta_secret, email).status_code == 302, "another address"
 
 
-def test_an_account_has_so_many_tries_from_wherever(beta_secret):
+def test_an_account_has_a_limit_of_tries_from_all_addresses(beta_secret):
     user = people.person()
     for _ in range(9):
-        assert Door().log_in(beta_secret, user.email.upper(), "wrong").status_code == 200
-    answer = Door().log_in(beta_secret, user.email)
+        assert Visitor().log_in(beta_secret, user.email.upper(), "wrong").status_code == 200
+    answer = Visitor().log_in(beta_secret, user.email)
     assert answer.status_code == 429
     assert "dentro de" in errors(answer)["__all__"][0]
 
 
 def test_an_address_without_an_account_is_counted_alike(beta_secret):
     email = new_email()
-    statuses = [Door().log_in(beta_secret, email, "wrong").status_code for _ in range(10)]
+    statuses = [Visitor().log_in(beta_secret, email, "wrong").status_code for _ in range(10)]
     assert statuses == [200] * 9 + [429]
 
 
-def test_nobody_without_a_beta_password_can_use_up_the_tries_of_an_account(beta_secret):
+def test_without_a_beta_password_no_one_uses_up_the_tries_of_an_account(beta_secret):
     user = people.person()
     for _ in range(5):
-        Door().log_in("aaaaa-bbbbb-ccccc-ddddd", user.email, "wrong")
-    assert Door().log_in(beta_secret, user.email).status_code == 302
+        Visitor().log_in("aaaaa-bbbbb-ccccc-ddddd", user.email, "wrong")
+    assert Visitor().log_in(beta_secret, user.email).status_code == 302
 
 
-def test_who_gets_in_has_all_tries_again(beta_secret):
+def test_a_log_in_gives_all_tries_back(beta_secret):
     user = people.person()
     for _ in range(2):
-        Door().log_in(beta_secret, user.email, "wrong")
-    assert Door().log_in(beta_secret, user.email).status_code == 302
+        Visitor().log_in(beta_secret, user.email, "wrong")
+    assert Visitor().log_in(beta_secret, user.email).status_code == 302
     for _ in range(3):
-        assert Door().log_in(beta_secret, user.email, "wrong").status_code == 200
+        assert Visitor().log_in(beta_secret, user.email, "wrong").status_code == 200
 
 
 def test_an_hour_later_there_are_tries_again():
@@ -78,7 +78,7 @@ def test_an_hour_later_there_are_tries_again():
     assert throttle.spend(name, 2) is None
 
 
-def test_of_many_tries_at_once_no_more_pass_than_there_are():
+def test_concurrent_tries_do_not_exceed_the_limit():
     name = throttle.of_account("test", new_email())
 
     def one(_):
@@ -92,19 +92,19 @@ def test_of_many_tries_at_once_no_more_pass_than_there_are():
     assert waits.count(None) == 5
 
 
-def test_addresses_and_accounts_are_kept_as_hashes_alone(mail, beta_secret):
-    door, email = Door(), new_email()
-    door.log_in(beta_secret, email, "wrong")
-    door.post("/cuenta/contrasena/olvidada/", {"email": email})
+def test_addresses_and_accounts_are_stored_as_hashes_only(mail, beta_secret):
+    visitor, email = Visitor(), new_email()
+    visitor.log_in(beta_secret, email, "wrong")
+    visitor.post("/cuenta/contrasena/olvidada/", {"email": email})
     kept = " ".join(
         [*Try.objects.values_list("of", flat=True), *CacheEntry.objects.values_list("pk", flat=True)]
     )
     assert CacheEntry.objects.exists()
     assert email not in kept
-    assert door.defaults["REMOTE_ADDR"] not in kept
+    assert visitor.defaults["REMOTE_ADDR"] not in kept
 
 
-def test_purge_forgets_them():
+def test_purge_deletes_old_tries():
     name = throttle.of_account("test", new_email())
     throttle.spend(name, 2)
     Try.objects.filter(of=name).update(at=timezone.now() - timedelta(hours=1))
@@ -118,14 +118,14 @@ def test_the_password_asked_for_again_cannot_be_guessed_for_ever():
     assert statuses == {200, 429}
 
 
-def test_mail_is_not_sent_to_one_address_without_end(mail):
+def test_mails_to_one_address_have_a_limit(mail):
     user = people.person()
     for _ in range(8):
-        Door().post("/cuenta/contrasena/olvidada/", {"email": user.email})
+        Visitor().post("/cuenta/contrasena/olvidada/", {"email": user.email})
     assert len(mail) == 5
 
 
-def test_mail_is_not_sent_to_many_addresses_by_one_account(mail):
+def test_mails_of_one_account_have_a_limit(mail):
     client = people.client_of(people.person(), password_again=True)
     for _ in range(5):
         assert client.post("/cuenta/correo/", {"email": new_email()}).status_code == 302
@@ -137,10 +137,10 @@ def test_mail_is_not_sent_to_many_addresses_by_one_account(mail):
     assert len(mail) == 5
 
 
-def test_links_that_prove_nothing_make_no_sessions(migrated_databases):
+def test_invalid_links_make_no_sessions(migrated_databases):
     user = people.person()
     for forged in ("", "x", "-1", "ñ-1", "-", f"{int_to_base36(user.pk)}-{'k' * 3000}", "zzzzzzzzzzzzz-a-b"):
-        door = Door()
-        page = door.get("/cuenta/contrasena/olvidada/enlace/", {"clave": forged}, follow=True)
+        visitor = Visitor()
+        page = visitor.get("/cuenta/contrasena/olvidada/enlace/", {"clave": forged}, follow=True)
         assert page.status_code == 200
-        assert settings.SESSION_COOKIE_NAME not in door.cookies
+        assert settings.SESSION_COOKIE_NAME not in visitor.cookies

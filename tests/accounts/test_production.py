@@ -1,4 +1,4 @@
-"""In production settings Django finds nothing to say, and nobody is let in by another way."""
+"""With production settings Django's checks find nothing, and there is no other way to log in."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ def test_pages_of_an_account_are_not_kept_by_browsers():
         assert "no-store" in client.get(f"/cuenta/{part}")["Cache-Control"]
 
 
-def test_nothing_of_allauth_is_mounted_that_has_no_page_of_ours():
+def test_every_mounted_page_of_allauth_has_our_template():
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
     for name in ("account_request_login_code", "account_set_password", "mfa_add_webauthn", "login"):
         assert name not in named
@@ -63,7 +63,7 @@ def test_nothing_of_allauth_is_mounted_that_has_no_page_of_ours():
         ("smtps://u:p%40ss@mail.example:2465", "mail.example", 2465, False, True),
     ],
 )
-def test_how_mail_is_sent(given, host, port, tls, ssl):
+def test_the_mail_settings_come_from_the_address(given, host, port, tls, ssl):
     found = parsers.email_url(given)
     assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == (host, port)
     assert (found["EMAIL_USE_TLS"], found["EMAIL_USE_SSL"]) == (tls, ssl)
@@ -71,6 +71,6 @@ def test_how_mail_is_sent(given, host, port, tls, ssl):
 
 
 @pytest.mark.parametrize("given", ["mail.example", "http://x", "smtp://", "smtp://x/y", "smtps://x:99999"])
-def test_what_is_no_mail_server(given):
+def test_a_bad_mail_server_address_is_refused(given):
     with pytest.raises(ValueError):
         parsers.email_url(given)

@@ -1,4 +1,4 @@
-"""What is kept no longer goes, and what is kept stays."""
+"""What has passed its retention is deleted, and the rest stays."""
 
 import threading
 from datetime import timedelta
@@ -12,10 +12,10 @@ from intramedial.accounts.models import AccessRequest, BetaUse, User
 from intramedial.legal import purging
 from intramedial.workspaces import provision
 from tests import people
-from tests.accounts.conftest import Door, new_email, row_of
+from tests.accounts.conftest import Visitor, new_email, row_of
 
 
-def test_requests_for_access_go_when_they_are_old(settings):
+def test_old_requests_for_access_are_deleted(settings):
     old, new = new_email(), new_email()
     for email, days in ((old, settings.ACCESS_REQUEST_DAYS), (new, settings.ACCESS_REQUEST_DAYS - 1)):
         AccessRequest.objects.create(email=email, created_at=timezone.now() - timedelta(days=days))
@@ -24,8 +24,8 @@ def test_requests_for_access_go_when_they_are_old(settings):
     assert AccessRequest.objects.filter(email=new).exists()
 
 
-def test_uses_go_when_they_are_old_and_the_count_of_sign_ups_stays(settings, door, beta_secret):
-    door.sign_up(beta_secret)
+def test_old_uses_are_deleted_and_the_count_of_sign_ups_stays(settings, visitor, beta_secret):
+    visitor.sign_up(beta_secret)
     uses = BetaUse.objects.filter(password=row_of(beta_secret))
     purging.purge()
     assert uses.count() == 1
@@ -35,8 +35,8 @@ def test_uses_go_when_they_are_old_and_the_count_of_sign_ups_stays(settings, doo
     assert row_of(beta_secret).uses == 1
 
 
-def test_an_account_that_nobody_confirms_goes():
-    """Only one that nobody has been in, that belongs nowhere, and whose address was left unconfirmed."""
+def test_an_unconfirmed_account_is_deleted():
+    """Only an account that no one used, without memberships, and with an unconfirmed address."""
     old = timezone.now() - timedelta(days=UNCONFIRMED_DAYS)
     cases = {
         "forgotten": {},
@@ -60,9 +60,9 @@ def test_an_account_that_nobody_confirms_goes():
     assert left == set(cases) - {"forgotten"}
 
 
-def test_the_address_of_a_session_goes_with_it(beta_secret):
+def test_the_address_of_a_session_is_deleted_with_it(beta_secret):
     user = people.person()
-    here, there = Door(), Door()
+    here, there = Visitor(), Visitor()
     here.log_in(beta_secret, user.email)
     there.log_in(beta_secret, user.email)
     there.post("/salir/")
@@ -71,14 +71,14 @@ def test_the_address_of_a_session_goes_with_it(beta_secret):
     assert [session.ip for session in kept] == [here.defaults["REMOTE_ADDR"]]
 
 
-def test_a_server_sees_to_it_by_itself_and_is_not_stopped_by_a_failure(monkeypatch):
+def test_a_server_purges_by_itself_and_goes_on_after_a_failure(monkeypatch):
     again, times = threading.Event(), []
 
     def fails() -> None:
         times.append(1)
         if len(times) > 1:
             again.set()
-        raise RuntimeError("gone")
+        raise RuntimeError("database unavailable")
 
     monkeypatch.setattr(purging, "purge", fails)
     purger = purging.Purger(first_s=0.001, each_s=0.001)

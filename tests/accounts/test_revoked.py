@@ -1,4 +1,4 @@
-"""A revoked beta password ends what it let in within five seconds: pages and live sockets of a server."""
+"""A revoked beta password ends its sessions within five seconds: pages and live sockets of a server."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Input that is refused, by what is wrong with it."""
+"""Input that is refused, grouped by what is wrong with it."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ GOOD = {"resource": "lock:a", "actorDid": did("a")}
 
 
 def raw(resource: str = '"lock:a"', more: str = "") -> bytes:
-    """A body of a lease, with one member or more written by hand."""
+    """A body for a lease with one or more members written by hand."""
     return f'{{"resource": {resource}, "actorDid": "{did("a")}"{more}}}'.encode()
 
 
@@ -46,7 +46,7 @@ MALFORMED = {
     "a lone high surrogate": raw(resource=r'"lock:\ud800"'),
     "a lone low surrogate": raw(resource=r'"lock:\udc00"'),
     "surrogates the wrong way round": raw(resource=r'"lock:\udc00\ud800"'),
-    "a lone surrogate in a field nobody reads": raw(more=r', "x": "\ud800"'),
+    "a lone surrogate in an unknown member": raw(more=r', "x": "\ud800"'),
     "a lone surrogate as a name": raw(more=r', "\ud800": 1'),
     "a surrogate in UTF-8": b'{"resource": "lock:\xed\xa0\x80"}',
     "not UTF-8": b'{"resource": "lock:\xff"}',

@@ -1,4 +1,4 @@
-"""A caller of the API, in this process: through ASGI, without a socket."""
+"""A caller of the API in this process: through ASGI, without a socket."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -21,12 +21,12 @@ DAY_S = 86_400
 
 
 def did(name: str) -> str:
-    """The DID of an agent of the tests."""
+    """The DID of a test's agent."""
     return f"did:web:{name}.example"
 
 
 def problem(answer: httpx.Response, status: int, reason: str) -> Any:
-    """The problem that the answer is; fails if it is another one."""
+    """The answer as a problem; fails unless it has this status and reason."""
     assert (answer.status_code, answer.json()["reason"]) == (status, reason), answer.text
     return answer.json()
 
@@ -37,7 +37,7 @@ def reason(answer: httpx.Response) -> tuple[int, str]:
 
 
 def rate_limit(answer: httpx.Response) -> int:
-    """How many calls of a trial are left, by an answer whose fields are as the IETF draft has them."""
+    """How many calls of a trial are left. Checks that the fields follow the IETF draft."""
     assert answer.headers["ratelimit-policy"] == f'"trial";q=35;w={7 * DAY_S}'
     policy, left, seconds = answer.headers["ratelimit"].split(";")
     assert policy == '"trial"'
@@ -71,12 +71,12 @@ async def exchange(
 
 
 class Caller:
-    """Calls with an API key, with a signature, or as a stranger; checks every answer."""
+    """Calls with an API key, with a signature, or without credentials; checks every answer."""
 
     def __init__(self, key: str | None = None, agent: Agent | None = None) -> None:
         self.key = key
         self.agent = agent
-        self._http = httpx.AsyncClient(
+        self.http = httpx.AsyncClient(
             transport=httpx.ASGITransport(application, client=("127.0.0.1", 50000)),
             base_url=settings.BASE_URL,
         )
@@ -90,14 +90,13 @@ class Caller:
         params: dict[str, str] | None = None,
         **headers: str,
     ) -> httpx.Response:
-        """One call. `body`: bytes as they are, anything else as JSON. Headers: `content_type` is
-        content-type.
-        """
+        """One call. `body`: bytes are sent as they are, anything else as JSON. Headers: `content_type`
+        means content-type."""
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         fields = {name.replace("_", "-"): value for name, value in headers.items()}
         if content:
             fields = {"content-type": "application/json", **fields}
-        request = self._http.build_request(method, path, params=params, content=content, headers=fields)
+        request = self.http.build_request(method, path, params=params, content=content, headers=fields)
         if self.key is not None:
             request.headers["authorization"] = f"Bearer {self.key}"
         if self.agent is not None:
@@ -106,16 +105,16 @@ class Caller:
 
     async def send(self, request: httpx.Request) -> httpx.Response:
         """Send a request as it is."""
-        response = await self._http.send(request)
+        response = await self.http.send(request)
         served.check(response)
         return response
 
     async def lease(self, resource: str, agent: str, **headers: str) -> httpx.Response:
-        """Ask for a lease."""
+        """Acquire a lease."""
         return await self.call("POST", LEASE, {"resource": resource, "actorDid": agent}, **headers)
 
     async def release(self, resource: str, agent: str, lease_id: str | None = None) -> httpx.Response:
-        """Give a lease back."""
+        """Release a lease."""
         body = {"resource": resource, "actorDid": agent} | (
             {"leaseId": lease_id} if lease_id is not None else {}
         )
@@ -126,15 +125,15 @@ class Caller:
         return await self.call("GET", WAIT, params={"resource": resource, **params} if resource else params)
 
     async def withdraw(self, resource: str, agent: str) -> httpx.Response:
-        """Leave a queue."""
+        """Withdraw from a queue."""
         return await self.call("DELETE", WAIT, params={"resource": resource, "actorDid": agent})
 
     async def trust(self, agent: str) -> dict[str, Any]:
-        """The trust of an agent that is known."""
+        """The trust of a known agent."""
         answer = await self.call("GET", AGENTS, params={"did": agent})
         assert answer.status_code == 200, answer.text
         return answer.json()["trust"]
 
     async def close(self) -> None:
-        """Give everything back."""
-        await self._http.aclose()
+        """Close the connections."""
+        await self.http.aclose()

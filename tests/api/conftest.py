@@ -16,7 +16,7 @@ from tests.signing import Agent
 
 
 class Clock:
-    """The authority's clock: milliseconds since the Unix epoch, moved by the test and never back."""
+    """The authority's clock: milliseconds since the Unix epoch. The test moves it forward, never back."""
 
     now = int(time.time() * 1000)
 
@@ -24,24 +24,24 @@ class Clock:
         return Clock.now
 
     async def advance(self, ms: int) -> None:
-        """Let time pass, and have the alarm look at what has run out."""
+        """Let time pass, and let the authority reclaim what has expired."""
         Clock.now += ms
         await authority.get().tick()
 
 
 @pytest.fixture
-def time_() -> Clock:
+def authority_clock() -> Clock:
     """The clock of the authority."""
     return Clock()
 
 
 @pytest.fixture(autouse=True)
-def running_authority(migrated_databases: None, time_: Clock) -> Iterator[None]:
-    """An authority of the test's own. Its time jumps, so that no jump may count as an outage, nor may
-    one that a test on the real clock has left behind."""
+def running_authority(migrated_databases: None, authority_clock: Clock) -> Iterator[None]:
+    """An authority of the test's own. The test's clock jumps, so no jump counts as an outage, and neither
+    does a jump from a test on the real clock."""
     authority.current().stop()
     OutageRow.objects.all().delete()
-    authority.current().clock = time_
+    authority.current().clock = authority_clock
     authority.current().start(outage_after_ms=None)
     yield
     authority.current().stop()
@@ -50,8 +50,8 @@ def running_authority(migrated_databases: None, time_: Clock) -> Iterator[None]:
 
 
 @pytest.fixture
-async def db() -> AsyncIterator[Callable[..., Awaitable[Any]]]:
-    """`await db(function, *arguments)`: blocking database work in a thread."""
+async def in_thread() -> AsyncIterator[Callable[..., Awaitable[Any]]]:
+    """`await in_thread(function, *arguments)`: database work in a thread."""
     threads = DatabaseThreads("test", 1)
 
     async def run(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -63,7 +63,7 @@ async def db() -> AsyncIterator[Callable[..., Awaitable[Any]]]:
 
 @pytest.fixture
 async def caller(api_key: str) -> AsyncIterator[Caller]:
-    """A caller with a key that acts for any agent of a fresh workspace."""
+    """A caller with a key that acts for any agent of a new workspace."""
     caller = Caller(api_key)
     yield caller
     await caller.close()
@@ -71,7 +71,7 @@ async def caller(api_key: str) -> AsyncIterator[Caller]:
 
 @pytest.fixture
 async def nothing_changes(caller: Caller) -> AsyncIterator[None]:
-    """The picture of the workspace, and the holder's trust, are the same before and after."""
+    """The picture of the workspace and the holder's trust are the same before and after the test."""
     lease = await caller.lease("lock:kept", did("keeper"))
     await caller.lease("lock:kept", did("waiter"))
     before = (await caller.wait()).json() | {"serverTime": ""}
@@ -84,7 +84,7 @@ async def nothing_changes(caller: Caller) -> AsyncIterator[None]:
 
 
 @pytest.fixture
-async def stranger() -> AsyncIterator[Caller]:
+async def anonymous() -> AsyncIterator[Caller]:
     """A caller without credentials."""
     caller = Caller()
     yield caller
@@ -92,26 +92,26 @@ async def stranger() -> AsyncIterator[Caller]:
 
 
 @pytest.fixture
-async def other_caller(db: Callable[..., Awaitable[Any]]) -> AsyncIterator[Caller]:
+async def other_caller(in_thread: Callable[..., Awaitable[Any]]) -> AsyncIterator[Caller]:
     """A caller of another workspace."""
 
     def key() -> str:
         return provision.create_api_key(provision.create_workspace("other")).secret
 
-    caller = Caller(await db(key))
+    caller = Caller(await in_thread(key))
     yield caller
     await caller.close()
 
 
 @pytest.fixture(autouse=True)
 def room_for_trials(settings: Any) -> None:
-    """All tests come from one address, whichever of them run in this process. A test of the limit sets it."""
+    """All tests of a process come from one address, so the limit is high. A test of the limit sets it."""
     settings.TRIALS_PER_HOUR = settings.TRIALS_IN_ALL = 1_000_000
 
 
 @pytest.fixture
 async def visitor() -> AsyncIterator[Caller]:
-    """A caller that signs with a key that nobody knows yet."""
+    """A caller that signs with an unknown key."""
     caller = Caller(agent=Agent())
     yield caller
     await caller.close()
@@ -119,7 +119,7 @@ async def visitor() -> AsyncIterator[Caller]:
 
 @pytest.fixture
 async def trial(visitor: Caller) -> AsyncIterator[Caller]:
-    """A visitor that has begun a trial, from an address of its own."""
+    """A visitor that has begun a trial from an address of its own."""
     assert visitor.agent is not None
     answer = await visitor.call("POST", "/api/v1/trial/keys", {"did": visitor.agent.did})
     assert answer.status_code == 201, answer.text

@@ -1,4 +1,4 @@
-"""Every answer the tests get, held against the API's own description."""
+"""Checks every answer that the tests get against the API's own description."""
 
 import copy
 import functools
@@ -17,13 +17,13 @@ HEADERS = {"x-request-id", "x-content-type-options", "content-security-policy", 
 
 @functools.cache
 def document() -> dict[str, Any]:
-    """The description, read as a client would."""
+    """The description, read as a client reads it."""
     return json.loads(api.description())
 
 
 @functools.cache
 def closed_components() -> dict[str, Any]:
-    """The components with every object closed: an answer with a member that is not described is a fault."""
+    """The components with every object closed: an answer with an undescribed member is a fault."""
     components = copy.deepcopy(document()["components"])
     for schema in components["schemas"].values():
         if "properties" in schema:
@@ -33,7 +33,8 @@ def closed_components() -> dict[str, Any]:
 
 @functools.cache
 def validator(path: str, method: str, status: int) -> tuple[str | None, jsonschema.Draft202012Validator]:
-    """Media type and schema of one answer of one operation; of 404 and 405 elsewhere a problem."""
+    """Media type and schema of one answer of one operation; for 404 and 405 of unknown paths, of a
+    problem."""
     operation = document()["paths"].get(path, {}).get(method.lower())
     if operation is not None:
         described = operation["responses"].get(str(status))
@@ -47,13 +48,13 @@ def validator(path: str, method: str, status: int) -> tuple[str | None, jsonsche
 
 
 def check(response: httpx.Response) -> None:
-    """Fail unless the answer is as described, and carries what every answer carries."""
+    """Fail unless the answer is as described, and has the headers that every answer has."""
     request = response.request
     assert set(response.headers) >= HEADERS, response.headers
     if request.method == "HEAD" or response.status_code in (204, 304):
         assert response.content == b""
         return
-    # One slash at the end of a path makes no difference.
+    # One trailing slash makes no difference.
     media_type, schema = validator(request.url.path.removesuffix("/"), request.method, response.status_code)
     given = response.headers["content-type"]
     if request.url.path.startswith("/api/"):
@@ -75,7 +76,7 @@ def check(response: httpx.Response) -> None:
 
 
 def check_instants(value: Any, name: str = "") -> None:
-    """Every member whose name says it is an instant is one, with milliseconds."""
+    """Check that every member whose name says that it is an instant is one, with milliseconds."""
     if isinstance(value, dict):
         for key, member in value.items():
             check_instants(member, key)

@@ -1,4 +1,4 @@
-"""Whose address a request comes from."""
+"""The address that a request comes from."""
 
 import pytest
 
@@ -12,9 +12,9 @@ PROXIES = networks("10.0.0.0/8, ::1")
     ("peer", "forwarded", "found"),
     [
         ("203.0.113.7", "", "203.0.113.7"),
-        ("203.0.113.7", "198.51.100.1", "203.0.113.7"),  # not a proxy of ours: its word counts for nothing
+        ("203.0.113.7", "198.51.100.1", "203.0.113.7"),  # not a trusted proxy: its header is ignored
         ("10.0.0.1", "198.51.100.1", "198.51.100.1"),
-        ("10.0.0.1", "192.0.2.66, 198.51.100.1", "198.51.100.1"),  # what the client put there itself
+        ("10.0.0.1", "192.0.2.66, 198.51.100.1", "198.51.100.1"),  # the client wrote the first address itself
         ("10.0.0.1", "198.51.100.1, 10.0.0.2", "198.51.100.1"),
         ("10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"),
         ("10.0.0.1", "", "10.0.0.1"),
@@ -29,21 +29,21 @@ def test_only_trusted_proxies_are_believed(peer, forwarded, found):
     assert client_address(peer, forwarded, PROXIES) == found
 
 
-def test_without_proxies_it_is_the_connections_other_end():
+def test_without_proxies_it_is_the_peers_address():
     assert client_address("203.0.113.7", "198.51.100.1", []) == "203.0.113.7"
 
 
-def test_the_hash_tells_addresses_apart_and_not_what_they_are():
+def test_the_hash_differs_by_address_and_hides_it():
     assert address_hash("203.0.113.7") == address_hash("203.0.113.7") != address_hash("203.0.113.8")
     assert "203" not in address_hash("203.0.113.7")[:8]
 
 
-def test_of_ipv6_a_whole_customer_is_one_address():
+def test_an_ipv6_customer_is_one_address():
     assert address_hash("2001:db8:0:1::1") == address_hash("2001:db8:0:1:ffff::2")
     assert address_hash("2001:db8:0:1::1") != address_hash("2001:db8:0:2::1")
 
 
-def test_what_connections_are_counted_as():
+def test_connections_are_counted_by_network():
     proxies = networks("192.0.2.0/24,2001:db8:1::/48")
     assert counted_as("203.0.113.7", proxies) == counted_as("::ffff:203.0.113.7", proxies) == "203.0.113.7"
     assert (

@@ -14,12 +14,12 @@ def pointers(answer):
 
 
 @pytest.mark.parametrize("path", [LEASE, RELEASE])
-async def test_json_that_is_not_as_it_must_be(caller, nothing_changes, path):
+async def test_malformed_json_is_refused(caller, nothing_changes, path):
     for body in MALFORMED.values():
         problem(await caller.call("POST", path, body), 400, "malformed_json")
 
 
-async def test_json_at_the_limits_of_what_is_read(caller):
+async def test_json_at_the_limits_is_accepted(caller):
     deepest = raw(more=', "x": ' + "[" * 15 + "]" * 15)
     longest = raw(more=', "x": "' + "x" * (LONGEST_BODY - len(raw()) - 9) + '"')
     assert len(longest) == LONGEST_BODY
@@ -33,7 +33,7 @@ async def test_json_at_the_limits_of_what_is_read(caller):
         assert answer.status_code == 200, answer.text
 
 
-async def test_resources_that_are_refused(caller, nothing_changes):
+async def test_bad_resources_are_refused(caller, nothing_changes):
     for resource in BAD_RESOURCES.values():
         body = GOOD | {"resource": resource}
         for path in (LEASE, RELEASE):
@@ -51,7 +51,7 @@ async def test_names_are_compared_in_nfc_and_may_be_256_characters_long(caller):
     assert (await caller.lease("lock:a%23b", did("a"))).json()["lease"]["resource"] == "lock:a%23b"
 
 
-async def test_dids_that_are_refused(caller, nothing_changes):
+async def test_bad_dids_are_refused(caller, nothing_changes):
     for actor in BAD_DIDS.values():
         for path in (LEASE, RELEASE):
             assert pointers(await caller.call("POST", path, GOOD | {"actorDid": actor})) == ["/actorDid"]
@@ -74,7 +74,7 @@ async def test_dids_of_other_methods_and_key_types_are_agents_too(caller, actor)
     assert await caller.trust(actor)
 
 
-async def test_wrong_types(caller, nothing_changes):
+async def test_values_of_the_wrong_type_are_refused(caller, nothing_changes):
     for value in WRONG_TYPES.values():
         assert pointers(await caller.call("POST", LEASE, GOOD | {"resource": value})) == ["/resource"]
         assert pointers(await caller.call("POST", LEASE, GOOD | {"actorDid": value})) == ["/actorDid"]
@@ -130,10 +130,10 @@ async def test_missing_members_are_all_named(caller, nothing_changes):
         ("x=" + "a" * 9000, ""),
     ],
 )
-async def test_queries_that_are_refused(caller, query, pointer):
+async def test_bad_queries_are_refused(caller, query, pointer):
     assert pointers(await caller.call("GET", f"{WAIT}?{query}")) == [pointer]
 
 
 @pytest.mark.parametrize("query", ["", "limit=500", "&&", "&limit=1&"])
-async def test_queries_that_are_not(caller, query):
+async def test_good_queries_are_accepted(caller, query):
     assert (await caller.call("GET", f"{WAIT}?{query}")).status_code == 200

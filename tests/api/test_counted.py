@@ -1,8 +1,8 @@
-"""What a request costs, in things that can be counted whatever the machine: calls of functions, garbage left
-behind, wake-ups, bytes signed.
+"""What a request costs, in things that can be counted on any machine: function calls, garbage, wake-ups,
+signed bytes.
 
-A bound is a little above what was counted when it was written. One that is passed is not wrong by itself, but
-somebody should know why: times on the machine at hand would not tell.
+A limit is a little above the count when the test was written. A higher count is not wrong by itself, but
+somebody should know the reason; times on one machine would not show it.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from intramedial.receipts import signing
 from intramedial.server.protocol import Protocol
 from tests.bench.lab import Tenant
 from tests.bench.workloads import lease, release
-from tests.store.doors import held
+from tests.store.authorities import held
 
 CONNECTIONS = 16
 LOOP_CALLS = 240  # of Python's functions and of built-in ones, in the event loop's thread
-AUTHORITY_CALLS = 150  # in the authority's, in a batch of 16
+AUTHORITY_CALLS = 150  # in the authority's thread, in a batch of 16
 SIGNED_BYTES = 1_100
 
 
@@ -49,11 +49,11 @@ class Wire:
         return False
 
     def close(self) -> None:
-        raise AssertionError("nobody asked for an end")
+        raise AssertionError("the connection must stay open")
 
 
 class Clients:
-    """`await clients.cycle()`: each acquires a resource of its own and gives it back."""
+    """`await clients.cycle()`: each client acquires its own resource and releases it."""
 
     def __init__(self, key: str) -> None:
         config = uvicorn.Config(
@@ -77,13 +77,13 @@ class Clients:
                 for protocol, request in zip(self.protocols, requests, strict=True):
                     protocol.data_received(request)
                 await asyncio.sleep(0)
-                await asyncio.sleep(0)  # each has put its command into the inbox now
+                await asyncio.sleep(0)  # each has put its command into the queue now
             for wire in self.wires:
                 await wire.answered.wait()
                 wire.answered.clear()
 
     def answers(self) -> list[bytes]:
-        """What they were answered since the last look."""
+        """The answers since the last call."""
         written = [data for wire in self.wires for data in wire.written]
         for wire in self.wires:
             wire.written.clear()
@@ -93,7 +93,7 @@ class Clients:
 @pytest.fixture
 async def clients(api_key: str) -> Any:
     made = Clients(api_key)
-    for _ in range(3):  # what is done once is done
+    for _ in range(3):  # so that one-time work is done before
         await made.cycle()
     assert all(data.startswith(b"HTTP/1.1 200 ") for data in made.answers())
     yield made
@@ -103,7 +103,7 @@ async def clients(api_key: str) -> Any:
 
 @contextmanager
 def calls() -> Iterator[Callable[[], int]]:
-    """How many calls this thread makes within."""
+    """How many calls this thread makes inside the context."""
     count = 0
 
     def note(frame: Any, event: str, argument: Any) -> None:
@@ -139,8 +139,8 @@ async def test_calls_of_functions(clients: Clients, monkeypatch: pytest.MonkeyPa
     assert 0 < deciding / each <= AUTHORITY_CALLS
 
 
-async def test_no_garbage_is_left_for_a_search(clients: Clients) -> None:
-    """All that a request makes is freed when it is answered, by counting references."""
+async def test_no_garbage_is_left_for_the_collector(clients: Clients) -> None:
+    """Reference counting frees everything that a request makes when it is answered."""
     gc.disable()
     try:
         gc.collect()
@@ -154,7 +154,7 @@ async def test_no_garbage_is_left_for_a_search(clients: Clients) -> None:
 
 
 async def test_one_wake_up_and_one_write(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch wakes the loop once, whatever is in it; an answer is one write."""
+    """A batch of any size wakes the loop once; an answer is one write."""
     woken = 0
     hand_over = replies._hand_over
 
@@ -170,7 +170,7 @@ async def test_one_wake_up_and_one_write(clients: Clients, monkeypatch: pytest.M
 
 
 async def test_bytes_signed(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One signature an answer, of the claims and nothing more."""
+    """One signature for each answer, over the claims and nothing more."""
     signed: list[int] = []
     sign = signing.crypto_sign
 

@@ -1,4 +1,5 @@
-"""Who may ask what: no key, unknown, revoked, expired, bound to an agent, read-only, another workspace's."""
+"""Who may do what: without a key, with an unknown, revoked, expired, bound or read-only one, or another
+workspace's."""
 
 import asyncio
 import time
@@ -30,12 +31,12 @@ COORDINATION = OPERATIONS[:5]
 
 
 @pytest.fixture
-async def calls_with(db, workspace):
-    """`await calls_with(**options)`: a caller with a key of `workspace` made that way."""
+async def calls_with(in_thread, workspace):
+    """`await calls_with(**options)`: a caller with a key of `workspace` that was made with these options."""
     callers = []
 
     async def make(**options):
-        made = await db(provision.create_api_key, workspace, **options)
+        made = await in_thread(provision.create_api_key, workspace, **options)
         callers.append(Caller(made.secret))
         return callers[-1]
 
@@ -45,7 +46,7 @@ async def calls_with(db, workspace):
 
 
 @pytest.mark.parametrize(("method", "path", "body", "params"), OPERATIONS)
-async def test_without_credentials_nothing(stranger, method, path, body, params):
+async def test_without_credentials_every_operation_is_refused(anonymous, method, path, body, params):
     for headers in (
         {},
         {"authorization": ""},
@@ -61,26 +62,26 @@ async def test_without_credentials_nothing(stranger, method, path, body, params)
         {"cookie": "sessionid=1"},
     ):
         encoded = {name: value.encode("utf-8") for name, value in headers.items()}
-        answer = await stranger.call(method, path, body, params=params, **encoded)
+        answer = await anonymous.call(method, path, body, params=params, **encoded)
         assert reason(answer) == (401, "unauthenticated")
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert "imk_" not in answer.text.replace("imk_…", "")
 
 
-async def test_a_key_in_the_query_is_no_key(stranger, api_key):
-    answer = await stranger.call("GET", WAIT, params={"access_token": api_key, "key": api_key})
+async def test_a_key_in_the_query_is_no_key(anonymous, api_key):
+    answer = await anonymous.call("GET", WAIT, params={"access_token": api_key, "key": api_key})
     assert reason(answer) == (401, "unauthenticated")
 
 
-async def test_the_scheme_is_read_without_case(caller, api_key):
+async def test_the_case_of_the_scheme_does_not_matter(caller, api_key):
     caller.key = None
     assert (await caller.call("GET", WAIT, authorization=f"bearer {api_key}")).status_code == 200
 
 
-async def test_a_revoked_key_stops_within_a_second(caller, db):
-    """Whatever is asked a second after the revocation is refused; most of it earlier."""
+async def test_a_revoked_key_stops_within_a_second(caller, in_thread):
+    """A call a second after the revocation is refused; most calls are refused earlier."""
     assert (await caller.lease("lock:a", A)).status_code == 200
-    await db(provision.revoke_api_key, caller.key[: keys.PREFIX_LENGTH])
+    await in_thread(provision.revoke_api_key, caller.key[: keys.PREFIX_LENGTH])
     revoked = time.monotonic()
     while True:
         asked = time.monotonic()
@@ -91,7 +92,7 @@ async def test_a_revoked_key_stops_within_a_second(caller, db):
     assert reason(answer) == (401, "unauthenticated")
 
 
-async def test_an_expired_key(calls_with, db):
+async def test_an_expired_key_is_refused(calls_with, in_thread):
     caller = await calls_with(expires_at=timezone.now() + timedelta(hours=1))
     assert (await caller.call("GET", WAIT)).status_code == 200
     caller = await calls_with(expires_at=timezone.now() - timedelta(seconds=1))
@@ -111,7 +112,7 @@ async def test_a_key_of_one_agent_can_only_name_that_agent(caller, calls_with):
         assert A in answer.json()["detail"]
     assert (await caller.wait()).json() | {"serverTime": ""} == before
     assert (await own.lease("lock:a", A)).status_code == 200
-    # It may look at all of its workspace.
+    # It may read all of its workspace.
     assert len((await own.wait()).json()["holders"]) == 2
     assert (await own.call("GET", AGENTS, params={"did": B})).status_code == 200
 
@@ -125,7 +126,7 @@ async def test_a_read_only_key_can_only_read(caller, calls_with):
             assert answer.status_code == 200
         else:
             assert reason(answer) == (403, "forbidden")
-    # It is told so before its body is looked at.
+    # Its body is not looked at first.
     assert reason(await reader.call("POST", LEASE, b"{")) == (403, "forbidden")
     assert (await caller.wait()).json()["queue"] == []
 
@@ -155,26 +156,26 @@ async def test_a_workspace_key_is_not_a_trial(caller, method, path, body, params
     assert reason(answer) == expected
 
 
-async def test_a_workspaces_own_semantic_classes_decide_modes(caller, workspace, db):
+async def test_a_workspaces_own_semantic_classes_decide_modes(caller, workspace, in_thread):
     def set_classes():
         Workspace.objects.filter(pk=workspace.pk).update(
             semantic_classes={"table": "shared", "doc": "exclusive"}
         )
 
-    await db(set_classes)
+    await in_thread(set_classes)
     assert (await caller.lease("table:users#read", A)).json()["lease"]["mode"] == "shared"
     assert (await caller.lease("doc:a#read", A)).json()["lease"]["mode"] == "exclusive"
 
 
-async def test_a_registered_agent_signs(workspace, db):
+async def test_a_registered_agent_may_sign_its_requests(workspace, in_thread):
     agent = Agent()
     signer = Caller(agent=agent)
     assert reason(await signer.lease("lock:a", agent.did)) == (401, "unauthenticated")
-    await db(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
+    await in_thread(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
     assert (await signer.lease("lock:a", agent.did)).json()["lease"]["holder"] == agent.did
     assert reason(await signer.lease("lock:a", A)) == (403, "actor_mismatch")
-    other = await db(provision.create_workspace, "second")
-    await db(RegisteredAgent.objects.create, workspace=other, did=agent.did)
+    other = await in_thread(provision.create_workspace, "second")
+    await in_thread(RegisteredAgent.objects.create, workspace=other, did=agent.did)
     assert reason(await signer.lease("lock:a", agent.did)) == (401, "unauthenticated")
     answer = await signer.call(
         "POST",
@@ -186,16 +187,16 @@ async def test_a_registered_agent_signs(workspace, db):
     await signer.close()
 
 
-async def test_a_key_and_a_signature_at_once_are_refused(workspace, db, api_key):
+async def test_a_key_and_a_signature_at_once_are_refused(workspace, in_thread, api_key):
     agent = Agent()
-    await db(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
+    await in_thread(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
     both = Caller(api_key, agent)
     assert reason(await both.lease("lock:a", agent.did)) == (401, "unauthenticated")
     await both.close()
 
 
-async def test_the_last_use_of_a_key_is_recorded(caller, db):
+async def test_the_last_use_of_a_key_is_recorded(caller, in_thread):
     await caller.call("GET", WAIT)
     authentication.stop()
     prefix = caller.key[: keys.PREFIX_LENGTH]
-    assert (await db(ApiKey.objects.get, prefix=prefix)).last_used_at is not None
+    assert (await in_thread(ApiKey.objects.get, prefix=prefix)).last_used_at is not None

@@ -26,10 +26,10 @@ KEYS = f"{TRIAL}/keys"
 
 
 @pytest.fixture
-async def signer(workspace, db):
-    """An agent of the workspace that signs its requests."""
+async def signer(workspace, in_thread):
+    """A registered agent of the workspace that signs its requests."""
     agent = Agent()
-    await db(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
+    await in_thread(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
     caller = Caller(agent=agent)
     yield caller
     await caller.close()
@@ -41,7 +41,7 @@ def names(value):
 
 
 def shared(answer):
-    """Whether a page of any origin may read the answer; fails if it is half said."""
+    """Whether a page of any origin may read the answer; fails if the headers contradict each other."""
     cors = {name for name in answer.headers if name.startswith("access-control-")}
     if not cors:
         return False
@@ -59,7 +59,7 @@ async def preflight(caller, path, method="POST", headers=SIGNED, origin=ELSEWHER
     return await caller.call("OPTIONS", path, **fields)
 
 
-async def test_every_answer_to_a_signed_request_can_be_read(signer):
+async def test_other_origins_may_read_every_answer_to_a_signed_request(signer):
     did = signer.agent.did
     for origin in (ELSEWHERE, "http://localhost:3000", "null", "https://evil.example"):
         granted = await signer.lease("lock:a", did, origin=origin)
@@ -83,7 +83,7 @@ async def test_every_answer_to_a_signed_request_can_be_read(signer):
     assert shared(await signer.call("POST", LEASE, b"x" * 20_000))
 
 
-async def test_refused_signatures_can_be_read(signer, stranger):
+async def test_other_origins_may_read_refused_signatures(signer, anonymous):
     body = json.dumps({"resource": "lock:a", "actorDid": signer.agent.did}).encode()
     headers = signer.agent.sign("POST", f"http://127.0.0.1:8000{LEASE}", body)
     request = httpx.Request("POST", f"http://127.0.0.1:8000{LEASE}", content=body, headers=headers)
@@ -101,12 +101,12 @@ async def test_refused_signatures_can_be_read(signer, stranger):
     assert shared(answer)
     await unknown.close()
     for field in ("signature", "signature_input"):
-        half = await stranger.call("GET", WAIT, **{field: "x"})
+        half = await anonymous.call("GET", WAIT, **{field: "x"})
         assert half.status_code == 401
         assert shared(half)
 
 
-async def test_a_trial_that_is_used_up_can_be_read(settings, stranger):
+async def test_other_origins_may_read_that_a_trial_is_used_up(settings, anonymous):
     settings.TRIAL_CALLS = 1
     trial = Caller(agent=Agent())
     assert (await trial.call("POST", KEYS, {"did": trial.agent.did})).status_code == 201
@@ -118,7 +118,7 @@ async def test_a_trial_that_is_used_up_can_be_read(settings, stranger):
     await trial.close()
 
 
-async def test_nothing_else_can_be_read(caller, stranger, signer, api_key):
+async def test_other_origins_may_read_nothing_else(caller, anonymous, signer, api_key):
     for answer in (
         await caller.lease("lock:a", "did:web:a.example", origin=ELSEWHERE),
         await caller.wait(),
@@ -126,23 +126,23 @@ async def test_nothing_else_can_be_read(caller, stranger, signer, api_key):
         await caller.call("POST", LEASE, b"{", origin=ELSEWHERE),
         await caller.call("GET", "/api/v1/acp/nothing", origin=ELSEWHERE),
         await caller.call("PUT", LEASE, origin=ELSEWHERE),
-        await stranger.call("GET", WAIT, origin=ELSEWHERE),
-        await stranger.call("GET", WAIT, origin=ELSEWHERE, cookie="sessionid=1"),
-        await stranger.call("GET", WAIT, origin=ELSEWHERE, authorization="Bearer imk_x"),
-        await stranger.call("GET", "/health/live", origin=ELSEWHERE, signature="x"),
-        # With a key it is closed, signed or not.
+        await anonymous.call("GET", WAIT, origin=ELSEWHERE),
+        await anonymous.call("GET", WAIT, origin=ELSEWHERE, cookie="sessionid=1"),
+        await anonymous.call("GET", WAIT, origin=ELSEWHERE, authorization="Bearer imk_x"),
+        await anonymous.call("GET", "/health/live", origin=ELSEWHERE, signature="x"),
+        # With a key, signed or not, the answer is closed.
         await caller.call("GET", WAIT, origin=ELSEWHERE, signature="x", signature_input="x"),
     ):
         assert not shared(answer), answer.request.url
         assert "set-cookie" not in answer.headers
 
 
-async def test_a_preflight_of_a_signed_request_is_allowed(stranger):
+async def test_a_preflight_of_a_signed_request_is_allowed(anonymous):
     for path, by_method in api.routes_by_path().items():
         if not path.startswith("/api/") or path == KEYS:
             continue
         for method in by_method:
-            answer = await preflight(stranger, path, method)
+            answer = await preflight(anonymous, path, method)
             assert answer.status_code == 204
             assert answer.headers["access-control-allow-origin"] == "*"
             assert method in answer.headers["access-control-allow-methods"].split(", ")
@@ -152,7 +152,7 @@ async def test_a_preflight_of_a_signed_request_is_allowed(stranger):
             assert answer.headers["allow"] == answer.headers["access-control-allow-methods"]
 
 
-async def test_a_preflight_that_asks_for_a_key_is_not(stranger):
+async def test_a_preflight_that_asks_for_a_key_is_refused(anonymous):
     for headers in (
         "authorization",
         "Authorization",
@@ -160,36 +160,36 @@ async def test_a_preflight_that_asks_for_a_key_is_not(stranger):
         "content-type,AUTHORIZATION ",
     ):
         for path in (LEASE, RELEASE, WAIT, AGENTS, TRIAL):
-            answer = await preflight(stranger, path, headers=headers)
+            answer = await preflight(anonymous, path, headers=headers)
             assert answer.status_code == 204
             assert not shared(answer)
-    allowed = (await preflight(stranger, LEASE)).headers["access-control-allow-headers"]
+    allowed = (await preflight(anonymous, LEASE)).headers["access-control-allow-headers"]
     assert not names(allowed) & {"authorization", "cookie", "*"}
 
 
-async def test_what_is_no_preflight_is_answered_as_before(stranger):
+async def test_other_options_requests_are_no_preflight(anonymous):
     for headers in ({}, {"origin": ELSEWHERE}, {"access_control_request_method": "POST"}):
-        answer = await stranger.call("OPTIONS", LEASE, **headers)
+        answer = await anonymous.call("OPTIONS", LEASE, **headers)
         assert (answer.status_code, answer.headers["allow"]) == (204, "OPTIONS, POST")
         assert not shared(answer)
     for path in ("/health/live", "/openapi.json", "/.well-known/jwks.json"):
-        assert "access-control-allow-methods" not in (await preflight(stranger, path, "GET")).headers
+        assert "access-control-allow-methods" not in (await preflight(anonymous, path, "GET")).headers
 
 
-async def test_a_trial_is_begun_by_pages_of_our_own_origin_only(stranger):
-    assert not shared(await preflight(stranger, KEYS))
+async def test_a_trial_is_begun_by_pages_of_our_own_origin_only(anonymous):
+    assert not shared(await preflight(anonymous, KEYS))
     for origin, status in ((ELSEWHERE, 403), ("null", 403), ("http://127.0.0.1:8000", 201)):
         visitor = Caller(agent=Agent())
         answer = await visitor.call("POST", KEYS, {"did": visitor.agent.did}, origin=origin)
         assert answer.status_code == status, answer.text
         assert not shared(answer)
         assert not shared(await visitor.call("GET", KEYS, origin=origin))
-        # Whether or not a path is served with a slash at its end, the rule is the same.
+        # The rule is the same with and without a trailing slash.
         assert not shared(await visitor.call("POST", f"{KEYS}/", {"did": visitor.agent.did}, origin=origin))
         await visitor.close()
 
 
-async def test_published_documents_say_once_that_they_are_public(stranger):
+async def test_published_documents_have_one_header_that_makes_them_public(anonymous):
     for path in ("/openapi.json", "/.well-known/jwks.json", "/.well-known/did.json"):
-        answer = await stranger.call("GET", path, origin=ELSEWHERE, signature="x", signature_input="x")
+        answer = await anonymous.call("GET", path, origin=ELSEWHERE, signature="x", signature_input="x")
         assert answer.headers.get_list("access-control-allow-origin") == ["*"]

@@ -1,4 +1,4 @@
-"""Generated input: whatever comes, no answer is a server's fault, and each is one that is described."""
+"""Generated input: no input causes a server error, and each answer is one that is described."""
 
 import json
 
@@ -30,7 +30,7 @@ documents = st.dictionaries(st.sampled_from(NAMES), values, max_size=5).map(
 
 @st.composite
 def damaged(draw):
-    """A document with a few bytes of it changed, dropped or doubled."""
+    """A document in which a few bytes are changed, dropped or doubled."""
     body = bytearray(draw(documents))
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(body)))
@@ -79,7 +79,7 @@ def answered(method, path, sent):
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(batch=st.lists(requests, min_size=5, max_size=12))
-async def test_whatever_comes_is_answered_as_described(caller, batch):
+async def test_any_input_is_answered_as_described(caller, batch):
     for method, path, query, fields, body, with_key in batch:
         if with_key:
             fields = [
@@ -109,7 +109,7 @@ async def test_whatever_comes_is_answered_as_described(caller, batch):
         max_size=10,
     )
 )
-async def test_bodies_of_all_kinds_harm_no_lease_of_somebody_else(caller, asked):
+async def test_no_body_harms_a_lease_of_another_agent(caller, asked):
     kept = (await caller.lease(KEPT, did("keeper"))).json()["lease"]
     for operation, body in asked:
         answer = await caller.call("POST", f"{COORDINATION}/{operation}", body)

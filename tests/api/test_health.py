@@ -8,30 +8,30 @@ from coordination.authority import process as authority
 from intramedial.process.health import Readiness
 
 
-async def test_live_and_ready(stranger):
-    assert (await stranger.call("GET", "/health/live")).json() == {"ok": True}
-    answer = await stranger.call("GET", "/health/ready")
+async def test_live_and_ready(anonymous):
+    assert (await anonymous.call("GET", "/health/live")).json() == {"ok": True}
+    answer = await anonymous.call("GET", "/health/ready")
     assert answer.status_code == 200
     assert answer.json() == {"ok": True, "parts": {"authority": "ok", "accounts": "ok", "ledger": "ok"}}
 
 
-async def test_not_ready_without_its_authority(stranger, monkeypatch):
+async def test_not_ready_without_its_authority(anonymous, monkeypatch):
     def fail(_job):
         raise authority.StorageFault("gone")
 
     monkeypatch.setattr(authority.get(), "run", fail)
-    answer = await stranger.call("GET", "/health/ready")
+    answer = await anonymous.call("GET", "/health/ready")
     assert (answer.status_code, answer.json()["ok"]) == (503, False)
     assert answer.json()["parts"] == {"authority": "failed", "accounts": "ok", "ledger": "ok"}
     assert answer.json()["reason"] == "authority_unavailable"
-    assert (await stranger.call("GET", "/health/live")).status_code == 200
+    assert (await anonymous.call("GET", "/health/live")).status_code == 200
 
 
 async def ok():
     return None
 
 
-async def test_the_checks_run_once_for_all_who_ask_and_are_kept_a_moment():
+async def test_the_checks_run_once_for_all_callers_and_are_kept_for_a_moment():
     now, asked = 0.0, []
 
     async def count():

@@ -1,6 +1,8 @@
-"""Misspelt names: of query parameters, of members of a body, of paths. What was probably meant is named."""
+"""Misspelt names of query parameters, members and paths: the answer suggests the right one."""
 
 import base64
+import http.client
+import json
 
 import pytest
 
@@ -52,19 +54,19 @@ async def test_a_misspelt_parameter_is_refused_with_the_right_name(caller, metho
 
 
 @pytest.mark.parametrize("path", [WAIT, AGENTS])
-async def test_a_parameter_that_is_like_none_is_refused_with_those_there_are(caller, path):
+async def test_an_unknown_parameter_is_refused_with_the_known_ones(caller, path):
     words = faults(await caller.call("GET", path, params={"zzzzzz": "1"}))["/zzzzzz"]
     assert words.endswith("this operation has " + ("did" if path == AGENTS else "resource, limit, cursor"))
 
 
-async def test_the_right_ones_beside_it_do_not_save_it(caller):
+async def test_a_misspelt_parameter_beside_right_ones_is_refused(caller):
     answer = await caller.call("GET", WAIT, params={"resource": "lock:a", "limits": "1"})
     assert list(faults(answer)) == ["/limits"]
 
 
 @pytest.mark.parametrize(("path", "method"), EVERY)
-async def test_no_operation_ignores_a_parameter_it_does_not_have(caller, trial, path, method):
-    """The legal parameters of each operation are those of its shape: none has `verbose`."""
+async def test_no_operation_ignores_an_unknown_parameter(caller, trial, path, method):
+    """The legal parameters of each operation are those of its schema: none has `verbose`."""
     asking = trial if path.startswith("/api/v1/trial") else caller
     body = GOOD if method == "POST" else None
     if path == "/api/v1/trial/keys":
@@ -80,7 +82,7 @@ async def test_a_query_beside_a_body_changes_nothing(caller, nothing_changes):
     assert faults(answer)["/resource"].endswith("this operation has no query parameters")
 
 
-async def test_many_unknown_parameters_are_cheap_and_not_all_repeated(caller):
+async def test_many_unknown_parameters_are_cheap_and_not_all_named(caller):
     query = "&".join(f"x{number}" for number in range(1500))
     assert len(faults(await caller.call("GET", f"{WAIT}?{query}"))) == 5
     words = faults(await caller.call("GET", f"{WAIT}?{'y' * 8000}=1"))
@@ -105,15 +107,13 @@ async def test_many_unknown_parameters_are_cheap_and_not_all_repeated(caller):
         ("resource", "lock"),
     ],
 )
-async def test_a_missing_member_is_named_with_what_was_sent_for_it(
-    caller, nothing_changes, path, right, given
-):
+async def test_a_missing_member_is_named_with_the_misspelt_one(caller, nothing_changes, path, right, given):
     body = {name: value for name, value in GOOD.items() if name != right} | {given: GOOD[right]}
     found = faults(await caller.call("POST", path, body))
     assert found == {f"/{right}": f"the name is {right}; you sent {given}"}
 
 
-async def test_a_missing_member_without_a_near_one_is_only_missing(caller):
+async def test_a_missing_member_without_a_near_name_is_only_missing(caller):
     body = {"resource": "lock:a", "ttlMs": 5, "x": 1}
     assert faults(await caller.call("POST", LEASE, body)) == {"/actorDid": "Field required"}
 
@@ -131,25 +131,25 @@ def test_a_name_that_is_near_nothing_has_no_near_name(name):
 # --- paths
 
 
-async def test_a_slash_at_the_end_makes_no_difference(caller, stranger):
+async def test_a_trailing_slash_makes_no_difference(caller, anonymous):
     lease = await caller.call("POST", f"{LEASE}/", GOOD)
     assert lease.json()["lease"]["resource"] == "lock:a"
     assert (await caller.call("GET", f"{WAIT}/?resource=lock:a")).json()["holders"]
     assert (await caller.call("HEAD", f"{WAIT}/")).status_code == 200
     assert (await caller.call("POST", f"{RELEASE}/", GOOD)).json()["ok"] is True
-    assert (await stranger.call("POST", f"{LEASE}/", GOOD)).status_code == 401
-    assert (await stranger.call("GET", "/health/live/")).status_code == 200
-    assert (await stranger.call("GET", "/openapi.json/")).status_code == 200
-    allow = await stranger.call("OPTIONS", f"{WAIT}/")
+    assert (await anonymous.call("POST", f"{LEASE}/", GOOD)).status_code == 401
+    assert (await anonymous.call("GET", "/health/live/")).status_code == 200
+    assert (await anonymous.call("GET", "/openapi.json/")).status_code == 200
+    allow = await anonymous.call("OPTIONS", f"{WAIT}/")
     assert (allow.status_code, allow.headers["allow"]) == (204, "DELETE, GET, HEAD, OPTIONS")
     wrong = await caller.call("GET", f"{LEASE}/")
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "OPTIONS, POST")
 
 
-async def test_a_signature_is_of_the_path_as_it_was_sent(trial):
+async def test_a_signature_covers_the_path_as_it_was_sent(trial):
     body = {"resource": "lock:a", "actorDid": trial.agent.did}
     assert (await trial.call("POST", f"{LEASE}/", body)).status_code == 200
-    signed = trial._http.build_request("POST", LEASE, json=body)
+    signed = trial.http.build_request("POST", LEASE, json=body)
     signed.headers.update(
         trial.agent.sign("POST", str(signed.url), signed.content, headers=dict(signed.headers))
     )
@@ -167,6 +167,18 @@ async def test_case_and_double_slashes_are_not_found_with_the_right_path(path):
     assert f"Did you mean {LEASE}?" in sent[1]["body"].decode()
 
 
+@pytest.mark.parametrize(("method", "path"), [("POST", LEASE), ("GET", WAIT), ("GET", WAIT + "/")])
+def test_two_slashes_after_the_host_are_named(shared_server, method, path):
+    """A base URL that ends in a slash, joined with a path."""
+    connection = http.client.HTTPConnection("127.0.0.1", shared_server.port, timeout=20)
+    connection.request(method, f"/{path}", b"{}" if method == "POST" else None)
+    answer = connection.getresponse()
+    assert answer.status == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert f"Did you mean {path.rstrip('/')}?" in json.load(answer)["detail"]
+    connection.close()
+
+
 # --- cursors
 
 
@@ -176,14 +188,14 @@ async def filled(caller):
     return (await caller.wait(limit="1")).json()["nextCursor"]
 
 
-async def test_a_cursor_that_was_given_goes_on_where_the_page_ended(caller):
+async def test_a_cursor_continues_where_the_page_ended(caller):
     cursor = await filled(caller)
     page = (await caller.wait(limit="1", cursor=cursor)).json()
     assert [held["resource"] for held in page["holders"]] == ["lock:1é"]
     assert "lock" not in cursor
 
 
-async def test_a_cursor_that_was_not_given_is_refused(caller, other_caller):
+async def test_a_forged_cursor_is_refused(caller, other_caller):
     cursor = await filled(caller)
     raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     respelt = cursor[:-1] + chr(ord(cursor[-1]) + 1)
@@ -210,7 +222,7 @@ async def test_a_cursor_that_was_not_given_is_refused(caller, other_caller):
 
 
 @pytest.mark.parametrize("name", ["a", "lock:é", "x" * 256, "\U0001f512" * 256])
-def test_every_name_has_a_cursor_of_its_own(name):
+def test_every_name_has_its_own_cursor(name):
     cursor = cursor_after("ws_1", name)
     assert read_cursor("ws_1", cursor) == name
     assert len(cursor) <= 2048
@@ -218,5 +230,5 @@ def test_every_name_has_a_cursor_of_its_own(name):
         read_cursor("ws_2", cursor)
 
 
-async def test_a_caller_without_credentials_learns_no_names(stranger: Caller):
-    problem(await stranger.call("GET", WAIT, params={"resourse": "x"}), 401, "unauthenticated")
+async def test_a_caller_without_credentials_learns_no_names(anonymous: Caller):
+    problem(await anonymous.call("GET", WAIT, params={"resourse": "x"}), 401, "unauthenticated")

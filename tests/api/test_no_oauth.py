@@ -1,4 +1,4 @@
-"""Clients of MCP that look for OAuth read everywhere that there is none, and what is wrong with the key."""
+"""MCP clients that look for OAuth read everywhere that there is none, and what is wrong with the key."""
 
 import json
 import re
@@ -28,14 +28,14 @@ REGISTRATION = {"client_name": "x", "redirect_uris": ["http://127.0.0.1:1/callba
 
 @pytest.fixture
 async def http(running_authority):
-    """A client of the whole service."""
+    """A client of the whole service, over ASGI."""
     transport = httpx.ASGITransport(application)
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
         yield client
 
 
 def problem(answer):
-    """The problem that the answer is: 404, JSON, never stored."""
+    """The answer as a problem: 404, JSON, never stored."""
     assert answer.status_code == 404, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["cache-control"] == "no-store"
@@ -56,7 +56,7 @@ async def test_every_place_and_method_says_that_the_key_is_the_cause(http, path)
     assert (head.status_code, head.content) == (404, b"")
 
 
-async def test_a_registration_is_refused_in_the_form_that_its_client_reads(http):
+async def test_a_registration_is_refused_in_the_form_of_oauth(http):
     body = problem(await http.post("/register", json=REGISTRATION))
     assert body["error"] == "invalid_request"
     assert body["error_description"] == body["detail"]
@@ -64,10 +64,10 @@ async def test_a_registration_is_refused_in_the_form_that_its_client_reads(http)
     assert problem(form)["error"] == "invalid_request"
 
 
-async def test_the_cause_is_what_the_api_itself_says(http, api_key, db):
-    revoked = await db(provision.create_workspace, "revoked")
-    revoked = (await db(provision.create_api_key, revoked)).secret
-    await db(provision.revoke_api_key, revoked[: keys.PREFIX_LENGTH])
+async def test_the_cause_is_the_one_that_the_api_gives(http, api_key, in_thread):
+    revoked = await in_thread(provision.create_workspace, "revoked")
+    revoked = (await in_thread(provision.create_api_key, revoked)).secret
+    await in_thread(provision.revoke_api_key, revoked[: keys.PREFIX_LENGTH])
     for secret in (keys.make_key().secret, revoked, "imk_x", "é" * 20):
         headers = {"authorization": f"Bearer {secret}".encode()}
         api = (await http.get("/api/v1/acp/coordination/wait", headers=headers)).json()["detail"]
@@ -84,7 +84,7 @@ async def test_the_cause_is_what_the_api_itself_says(http, api_key, db):
     assert api_key not in json.dumps(good)
 
 
-async def test_what_is_published_is_still_there(http):
+async def test_published_documents_are_still_there(http):
     assert (await http.get("/.well-known/jwks.json")).status_code == 200
     assert (await http.get("/.well-known/did.json")).status_code == 200
     other = await http.get("/.well-known/change-password")
@@ -106,7 +106,7 @@ PLACES = (
 
 
 @pytest.mark.parametrize(("method", "path", "body"), PLACES)
-async def test_a_wrong_key_is_told_so_in_the_challenge(http, method, path, body):
+async def test_the_challenge_to_a_wrong_key_says_so(http, method, path, body):
     for secret in (keys.make_key().secret, "imk_x", "x" * 900):
         answer = await http.request(method, path, json=body, headers={"authorization": f"bearer {secret}"})
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, WRONG)
@@ -119,15 +119,15 @@ async def test_without_a_key_the_challenge_names_no_error(http, method, path, bo
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, PLAIN)
 
 
-async def test_a_key_beside_a_signature_is_told_that_one_is_too_many(http, api_key):
+async def test_the_challenge_to_a_key_beside_a_signature_says_so(http, api_key):
     headers = {"authorization": f"Bearer {api_key}", "signature": "a=:AA==:", "signature-input": "a=()"}
     answer = await http.get(PLACES[0][1], headers=headers)
     assert answer.status_code == 401
     assert 'error="invalid_request"' in answer.headers["www-authenticate"]
 
 
-async def test_what_a_challenge_says_keeps_to_its_alphabet(http):
-    """RFC 6750, 3: neither quotation marks nor backslashes nor what is not ASCII."""
+async def test_a_challenge_only_uses_the_allowed_characters(http):
+    """RFC 6750, 3: no quotation marks, no backslashes, only ASCII."""
     answer = await http.get(PLACES[0][1], headers={"authorization": "Bearer x"})
-    (said,) = re.findall(r'error_description="([^"]*)"', answer.headers["www-authenticate"])
-    assert re.fullmatch(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+", said)
+    (description,) = re.findall(r'error_description="([^"]*)"', answer.headers["www-authenticate"])
+    assert re.fullmatch(r"[\x20-\x21\x23-\x5b\x5d-\x7e]+", description)

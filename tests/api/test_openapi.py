@@ -1,4 +1,4 @@
-"""The description and what is served are the same thing, for every operation and status."""
+"""The description and the served API are the same, for every operation and status."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def registered():
     }
 
 
-def test_every_operation_served_is_described_with_its_statuses_and_none_else():
+def test_exactly_the_served_operations_and_statuses_are_described():
     assert described() == registered()
     assert {(path, method) for path, method, _ in described()} == {
         (path, method) for path, methods in api.routes_by_path().items() for method in methods
@@ -64,8 +64,8 @@ def test_the_contracts_operations_are_there():
     }
 
 
-async def test_it_is_served_as_it_is(stranger):
-    answer = await stranger.call("GET", "/openapi.json")
+async def test_the_description_is_served_unchanged(anonymous):
+    answer = await anonymous.call("GET", "/openapi.json")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["access-control-allow-origin"] == "*"
@@ -75,7 +75,7 @@ async def test_it_is_served_as_it_is(stranger):
     assert document["servers"] == [{"url": settings.BASE_URL}]
 
 
-def test_every_schema_is_one_and_every_reference_leads_somewhere():
+def test_every_schema_is_valid_and_every_reference_resolves():
     document = served.document()
     for schema in document["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -85,7 +85,7 @@ def test_every_schema_is_one_and_every_reference_leads_somewhere():
             found = found[step]
 
 
-def test_everything_is_explained():
+def test_everything_has_a_description():
     document = served.document()
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
@@ -99,7 +99,7 @@ def test_everything_is_explained():
         assert schema.get("description"), name
 
 
-def test_security_is_said_where_credentials_are_asked_for():
+def test_security_is_described_where_credentials_are_required():
     for path, operations in served.document()["paths"].items():
         for operation in operations.values():
             asked = [name for scheme in operation["security"] for name in scheme]
@@ -111,7 +111,7 @@ def test_security_is_said_where_credentials_are_asked_for():
     assert set(served.document()["components"]["securitySchemes"]) == {"apiKey", "signature"}
 
 
-def test_problems_are_problems_and_refusals_are_not():
+def test_problems_have_their_media_type_and_refusals_do_not():
     for path, operations in served.document()["paths"].items():
         for method, operation in operations.items():
             for status, response in operation["responses"].items():
@@ -125,7 +125,7 @@ def test_problems_are_problems_and_refusals_are_not():
     assert reasons == list(REASONS)
 
 
-def test_members_left_out_are_not_null():
+def test_optional_members_are_not_null():
     schemas = served.document()["components"]["schemas"]
     assert "default" not in json.dumps(schemas["LeaseHeld"])
     assert set(schemas["LeaseHeld"]["properties"]) - set(schemas["LeaseHeld"]["required"]) == {
@@ -136,7 +136,7 @@ def test_members_left_out_are_not_null():
     assert schemas["ReleaseRequest"]["required"] == ["resource", "actorDid"]
 
 
-def test_the_examples_are_good_ones():
+def test_the_examples_match_their_schemas():
     shapes = served.document()["components"]["schemas"]
     shown = {name: shape["examples"] for name, shape in shapes.items() if "examples" in shape}
     assert set(shown) == {"Problem", "NotReady", *EXAMPLES}

@@ -1,4 +1,4 @@
-"""What the pages show is what is answered: each sample is asked for over HTTP, at its own time."""
+"""What the pages show is what the API answers: each sample is requested over HTTP, at its own time."""
 
 import re
 from datetime import datetime
@@ -23,7 +23,8 @@ SITUATIONS = {
 
 
 def relative(value: Any, start: int, tokens_from: int, ids: dict[str, str]) -> Any:
-    """An answer with its instants since the start, its tokens from 1 and its lease ids by their order."""
+    """An answer with its instants counted from the start, its tokens from 1 and its lease ids in their
+    order."""
     if isinstance(value, dict):
         return {
             name: item - tokens_from if name == "fencingToken" else relative(item, start, tokens_from, ids)
@@ -39,14 +40,16 @@ def relative(value: Any, start: int, tokens_from: int, ids: dict[str, str]) -> A
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
-async def test_every_sample_is_answered_as_shown(caller: Caller, time_: Clock, situation: str) -> None:
+async def test_every_sample_is_answered_as_shown(
+    caller: Caller, authority_clock: Clock, situation: str
+) -> None:
     steps = SITUATIONS[situation]()
     lease = next((sample.answer["lease"] for sample in steps if "lease" in sample.answer), None)
     before = lease["fencingToken"] - 1 if lease else 0
-    start, shown_ids, served_ids = time_.now, {}, {}
+    start, shown_ids, served_ids = authority_clock.now, {}, {}
     real: dict[str, str] = {}
     for sample in steps:
-        await time_.advance(start + sample.at - time_.now)
+        await authority_clock.advance(start + sample.at - authority_clock.now)
         members = {name: real.get(value, value) for name, value in sample.members.items()}
         answer = await ask(caller, sample, members)
         assert answer.status_code == sample.status, answer.text
@@ -62,14 +65,14 @@ async def test_every_sample_is_answered_as_shown(caller: Caller, time_: Clock, s
 
 
 async def ask(caller: Caller, sample: Sample, members: dict[str, str]) -> Any:
-    """Ask what the sample asks."""
+    """Send the sample's request."""
     path = samples.PREFIX + sample.path
     if sample.method == "POST":
         return await caller.call("POST", path, members)
     return await caller.call(sample.method, path, params=members)
 
 
-async def test_the_stampede_of_the_page_is_the_one_that_is_answered(caller: Caller) -> None:
+async def test_the_stampede_of_the_page_is_answered_as_shown(caller: Caller) -> None:
     shown = samples.stampede()
     answers = [
         (await caller.lease(samples.FILE, f"did:web:agents.example:agent-{n}")).json()

@@ -1,4 +1,4 @@
-"""Paths, methods, media types and sizes: what is refused before anybody asks what the body says."""
+"""Paths, methods, media types and sizes: refused before the body is parsed."""
 
 import pytest
 
@@ -24,8 +24,8 @@ LONGEST_BODY = 16_384
         "",
     ],
 )
-async def test_media_types_that_are_refused(caller, stranger, nothing_changes, content_type):
-    for asking in (caller, stranger):  # before anybody asks who it is
+async def test_other_media_types_are_refused(caller, anonymous, nothing_changes, content_type):
+    for asking in (caller, anonymous):  # also without credentials: the media type is checked first
         answer = await asking.call("POST", LEASE, GOOD, content_type=content_type)
         problem(answer, 415, "unsupported_media_type")
 
@@ -40,35 +40,35 @@ async def test_media_types_that_are_refused(caller, stranger, nothing_changes, c
         "application/json; profile=x",
     ],
 )
-async def test_media_types_that_are_json(caller, content_type):
+async def test_json_media_types_are_accepted(caller, content_type):
     assert (await caller.call("POST", LEASE, GOOD, content_type=content_type)).status_code == 200
 
 
-async def test_a_coded_body_is_refused(caller, nothing_changes):
+async def test_an_encoded_body_is_refused(caller, nothing_changes):
     answer = await caller.call("POST", LEASE, GOOD, content_encoding="gzip")
     problem(answer, 415, "unsupported_media_type")
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
-async def test_a_body_that_is_too_large(caller, stranger, nothing_changes, method):
+async def test_a_body_that_is_too_large_is_refused(caller, anonymous, nothing_changes, method):
     path = LEASE if method == "POST" else WAIT
     body = b'{"resource": "' + b"x" * LONGEST_BODY + b'"}'
-    for asking in (caller, stranger):
+    for asking in (caller, anonymous):
         answer = await asking.call(method, path, body)
         problem(answer, 413, "too_large")
         assert answer.headers["connection"] == "close"
 
 
 @pytest.mark.parametrize("length", ["16385", "9" * 4000])
-async def test_a_body_that_only_says_it_is_too_large(stranger, length):
-    request = stranger._http.build_request(
+async def test_a_content_length_that_is_too_large_is_refused(anonymous, length):
+    request = anonymous.http.build_request(
         "POST", LEASE, content=b"{}", headers={"content-type": "application/json"}
     )
     request.headers["content-length"] = length
-    problem(await stranger.send(request), 413, "too_large")
+    problem(await anonymous.send(request), 413, "too_large")
 
 
-async def test_unknown_paths(caller, stranger, nothing_changes):
+async def test_unknown_paths_are_not_found(caller, anonymous, nothing_changes):
     for path in (
         "/api/",
         "/api/v1",
@@ -86,7 +86,7 @@ async def test_unknown_paths(caller, stranger, nothing_changes):
         "/openapi.json//",
         "/api/" + "x" * 5000,
     ):
-        for asking in (caller, stranger):
+        for asking in (caller, anonymous):
             for method in ("GET", "POST", "OPTIONS", "BREW"):
                 answer = await asking.call(method, path)
                 assert answer.status_code == 404
@@ -108,43 +108,43 @@ async def test_unknown_paths(caller, stranger, nothing_changes):
         ("/.well-known/jwks.json", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_methods_that_a_path_does_not_have(caller, stranger, nothing_changes, path, allow):
+async def test_unknown_methods_get_405_with_allow(caller, anonymous, nothing_changes, path, allow):
     has = {method.strip() for method in allow.split(",")}
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "BREW"} - has:
-        for asking in (caller, stranger):
+        for asking in (caller, anonymous):
             answer = await asking.call(method, path)
             assert problem(answer, 405, "not_found")["title"] == "Method not allowed"
             assert answer.headers["allow"] == allow
-    answer = await stranger.call("OPTIONS", path)
+    answer = await anonymous.call("OPTIONS", path)
     assert (answer.status_code, answer.headers["allow"]) == (204, allow)
     assert "access-control-allow-origin" not in answer.headers
 
 
-async def test_head_is_get_without_its_body(caller, stranger):
+async def test_head_is_get_without_its_body(caller, anonymous):
     get, head = await caller.call("GET", WAIT), await caller.call("HEAD", WAIT)
     assert head.status_code == 200
     assert head.headers["content-length"] == get.headers["content-length"]
-    assert (await stranger.call("HEAD", WAIT)).status_code == 401
-    assert (await stranger.call("HEAD", "/health/live")).status_code == 200
+    assert (await anonymous.call("HEAD", WAIT)).status_code == 401
+    assert (await anonymous.call("HEAD", "/health/live")).status_code == 200
 
 
-async def test_nothing_of_another_origin_is_let_in(caller):
+async def test_pages_of_another_origin_are_refused(caller):
     answer = await caller.call("GET", WAIT, origin="https://evil.example")
     assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
-async def test_a_request_id_is_ours_alone(caller):
+async def test_a_request_id_of_the_client_is_ignored(caller):
     answer = await caller.call("GET", WAIT, x_request_id="req_mine")
     assert answer.headers["x-request-id"].startswith("req_")
     assert answer.headers["x-request-id"] != "req_mine"
 
 
-async def test_the_first_fault_in_order_is_the_one_that_is_told(caller, stranger):
-    """413, 415, then who is asking, then 400, 422, 403."""
+async def test_the_first_fault_in_order_is_answered(caller, anonymous):
+    """413, 415, then authentication, then 400, 422, 403."""
     large = b"x" * (LONGEST_BODY + 1)
-    problem(await stranger.call("POST", LEASE, large, content_type="text/plain"), 413, "too_large")
+    problem(await anonymous.call("POST", LEASE, large, content_type="text/plain"), 413, "too_large")
     problem(
-        await stranger.call("POST", LEASE, b"{", content_type="text/plain"), 415, "unsupported_media_type"
+        await anonymous.call("POST", LEASE, b"{", content_type="text/plain"), 415, "unsupported_media_type"
     )
-    problem(await stranger.call("POST", LEASE, b"{"), 401, "unauthenticated")
+    problem(await anonymous.call("POST", LEASE, b"{"), 401, "unauthenticated")
     problem(await caller.call("POST", LEASE, b"{"), 400, "malformed_json")

@@ -1,4 +1,4 @@
-"""Published documents: how long they may be kept, and 304 for who has the current one."""
+"""Published documents: how long they may be kept, and 304 for a client with the current one."""
 
 import httpx
 import pytest
@@ -11,13 +11,13 @@ PATHS = ("/openapi.json", "/.well-known/jwks.json", "/.well-known/did.json")
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_headers_and_descriptions_state_the_one_time(stranger, path):
-    answer = await stranger.call("GET", path)
+async def test_headers_and_descriptions_state_the_one_time(anonymous, path):
+    answer = await anonymous.call("GET", path)
     assert answer.headers["cache-control"] == f"public, max-age={signing.CACHED_S}"
     assert f"kept for {signing.CACHED_S} seconds" in document()["paths"][path]["get"]["description"]
 
 
-def test_a_new_key_is_published_until_every_kept_copy_has_been_read_again():
+def test_a_new_key_is_published_until_every_cached_copy_has_expired():
     assert signing.PUBLISH_AHEAD_S > signing.CACHED_S + signing.REREAD_S
     words = document()["paths"]["/.well-known/jwks.json"]["get"]["description"]
     assert f"{signing.PUBLISH_AHEAD_S} seconds before it signs" in words
@@ -25,13 +25,13 @@ def test_a_new_key_is_published_until_every_kept_copy_has_been_read_again():
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_who_has_the_current_one_is_sent_no_body(stranger, path, method):
-    first = await stranger.call("GET", path)
+async def test_a_client_with_the_current_document_gets_no_body(anonymous, path, method):
+    first = await anonymous.call("GET", path)
     tag = first.headers["etag"]
     assert tag.startswith('"') and tag.endswith('"')
-    assert (await stranger.call("HEAD", path)).headers["etag"] == tag
+    assert (await anonymous.call("HEAD", path)).headers["etag"] == tag
     for given in (tag, f"W/{tag}", f'"other", {tag}', f'"other" ,W/{tag} , "x"', "*", " * "):
-        answer = await stranger.call(method, path, if_none_match=given)
+        answer = await anonymous.call(method, path, if_none_match=given)
         assert (answer.status_code, answer.content) == (304, b""), given
         for name in ("etag", "cache-control", "access-control-allow-origin"):
             assert answer.headers[name] == first.headers[name]
@@ -39,24 +39,24 @@ async def test_who_has_the_current_one_is_sent_no_body(stranger, path, method):
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_who_has_another_one_is_sent_the_document(stranger, path):
-    first = await stranger.call("GET", path)
+async def test_a_client_with_another_document_gets_the_current_one(anonymous, path):
+    first = await anonymous.call("GET", path)
     tag = first.headers["etag"]
     for given in ("", '"other"', tag.strip('"'), f"{tag}x", "W/*", "," * 5000):
-        answer = await stranger.call("GET", path, if_none_match=given)
+        answer = await anonymous.call("GET", path, if_none_match=given)
         assert (answer.status_code, answer.content) == (200, first.content), given
 
 
-async def test_the_tag_changes_with_the_document(stranger, settings, tmp_path):
-    before = await stranger.call("GET", "/.well-known/jwks.json")
+async def test_the_tag_changes_with_the_document(anonymous, settings, tmp_path):
+    before = await anonymous.call("GET", "/.well-known/jwks.json")
     settings.DATA_DIR = tmp_path
-    after = await stranger.call("GET", "/.well-known/jwks.json", if_none_match=before.headers["etag"])
+    after = await anonymous.call("GET", "/.well-known/jwks.json", if_none_match=before.headers["etag"])
     assert after.status_code == 200
     assert after.headers["etag"] != before.headers["etag"]
 
 
-async def test_the_window_of_a_trial_is_its_own_whatever_the_setting_is_now(trial, settings):
-    """Every answer that carries `RateLimit-Policy` states the window that the trial began with."""
+async def test_a_trial_keeps_its_window_when_the_setting_changes(trial, settings):
+    """Every answer with `RateLimit-Policy` states the window that the trial began with."""
     settings.TRIAL_DAYS = 3
     settings.TRIAL_CALLS = 2
     did = trial.agent.did

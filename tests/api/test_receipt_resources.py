@@ -1,4 +1,4 @@
-"""A refusal and its receipt name the resource that was refused, as a grant names what was granted."""
+"""A refusal and its receipt name the refused resource, as a grant names the granted one."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ def claims_of(answer):
 
 
 def named(body):
-    """The resource that a body names: a refusal itself, any other in what it gave or ended."""
+    """The resource that a body names: a refusal itself, any other in what it granted or ended."""
     return (
         body["resource"]
         if not body["ok"]
@@ -44,7 +44,7 @@ async def every_outcome(caller):
     yield "stale_lease", "doc:a", await caller.release("doc:a#read", A, "lse_other")
     yield "released", "doc:a", await caller.release("doc:a#read", A)
     yield "released", "lock:b", await caller.release("lock:b", B)
-    # Nobody holds it now: it is on offer to A.
+    # The resource is free and on offer to A.
     yield "lease_held", "lock:b", await caller.lease("lock:b", C)
 
 
@@ -61,25 +61,25 @@ async def test_every_answer_and_its_receipt_name_the_resource(caller):
     assert outcomes == expected
 
 
-async def outbox(db, workspace):
-    """The claims that wait for the ledger, or are there already, by their event."""
-    rows = await db(lambda: list(OutboxRow.objects.filter(workspace=workspace.public_id)))
+async def outbox(in_thread, workspace):
+    """The claims that wait for the ledger or are in it, by their event."""
+    rows = await in_thread(lambda: list(OutboxRow.objects.filter(workspace=workspace.public_id)))
     return [json.loads(bytes(row.claims)) for row in rows]
 
 
 @pytest.mark.parametrize("ending", ["expired", "released"])
-async def test_a_lease_that_ends_without_a_request_is_named_too(
-    caller, workspace, db, time_, ending, monkeypatch
+async def test_the_receipt_of_an_expiry_names_its_resource(
+    caller, workspace, in_thread, authority_clock, ending, monkeypatch
 ):
     # The drain would take the claims out of the outbox.
     monkeypatch.setattr("coordination.authority.outbox.Drain._round", lambda self, drained: 0)
     lease = (await caller.lease("doc:a#read", A)).json()["lease"]
     if ending == "expired":
-        await time_.advance(30_000)
+        await authority_clock.advance(30_000)
     else:
         command = Revoke("doc:a", lease["leaseId"])
         await authority.get().ask(Ask(workspace.public_id, command, "operator", ""))
-    claims = next(one for one in await outbox(db, workspace) if "auth" not in one)
+    claims = next(one for one in await outbox(in_thread, workspace) if "auth" not in one)
     assert (claims["outcome"], claims["resource"]) == (ending, "doc:a")
     assert named(claims["result"]) == "doc:a"
 
@@ -88,14 +88,14 @@ async def test_a_lease_that_ends_without_a_request_is_named_too(
     ("claims", "resource"),
     [
         ({"resource": "lock:new", "result": {"lease": {"resource": "lock:new"}}}, "lock:new"),
-        # Receipts made before the claim was there.
+        # Receipts from before the claim existed.
         ({"result": {"lease": {"resource": "lock:old"}}}, "lock:old"),
         ({"result": {"cycle": [{"agent": A, "waitsFor": "lock:old"}]}}, "lock:old"),
         ({"result": {"reason": "lease_held", "holder": A}}, ""),
         ({"resource": 7, "result": {"lease": {"resource": "lock:odd"}}}, "lock:odd"),
     ],
 )
-def test_older_receipts_are_still_read(claims, resource):
+def test_older_receipts_can_still_be_read(claims, resource):
     assert resource_of(claims) == resource
 
 

@@ -1,4 +1,4 @@
-"""Receipts of answers: any JOSE library verifies them, and they say what was asked and answered."""
+"""Receipts of answers: any JOSE library verifies them, and they contain the request and the answer."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ from tests.api.client import LEASE, Caller, did
 from tests.signing import Agent
 
 A, B = did("a"), did("b")
-# The name that receipts use is the one that today's libraries have in common.
+# Receipts use the algorithm's name that all of today's libraries know.
 pytestmark = pytest.mark.filterwarnings("ignore:EdDSA is deprecated:joserfc.errors.SecurityWarning")
 
 
@@ -26,7 +26,7 @@ async def published(caller):
 
 def with_pyjwt(receipt, keys):
     key = jwt.PyJWKSet.from_dict(keys)[receipt["kid"]]
-    # The authority's clock is the test's, and may be ahead of the one that PyJWT reads.
+    # The authority's clock is the test's, and may be ahead of the clock that PyJWT reads.
     return jwt.decode(receipt["jws"], key, algorithms=["EdDSA"], options={"verify_iat": False})
 
 
@@ -39,7 +39,7 @@ def with_joserfc(receipt, keys):
 
 
 async def checked(caller, answer):
-    """The claims of the answer's receipt, verified by two libraries; its `result` is the answer's body."""
+    """The claims of the answer's receipt, verified by two libraries. Its `result` is the answer's body."""
     keys = await published(caller)
     body = answer.json()
     receipt = body.pop("receipt")
@@ -54,7 +54,7 @@ async def checked(caller, answer):
     return claims
 
 
-async def test_every_answer_of_lease_and_release_has_one(caller, workspace):
+async def test_every_answer_of_lease_and_release_has_a_receipt(caller, workspace):
     first = await caller.lease("lock:a", A)
     await caller.lease("lock:b", B)
     await caller.lease("lock:b", A)
@@ -76,10 +76,10 @@ async def test_every_answer_of_lease_and_release_has_one(caller, workspace):
     assert len(ids) == len(answers)
 
 
-async def test_it_says_how_the_caller_was_known(trial, caller, workspace, db):
+async def test_a_receipt_says_how_the_caller_was_authenticated(trial, caller, workspace, in_thread):
     signed = await trial.lease("lock:a", trial.agent.did)
     assert (await checked(trial, signed))["auth"] == "signature"
-    own = Caller((await db(provision.create_api_key, workspace, actor_did=A)).secret)
+    own = Caller((await in_thread(provision.create_api_key, workspace, actor_did=A)).secret)
     assert (await checked(own, await own.lease("lock:a", A)))["auth"] == "agent_key"
     await own.close()
 
@@ -94,7 +94,7 @@ async def test_a_changed_byte_is_noticed(caller):
         with_pyjwt(receipt | {"jws": f"{header}.{changed}.{signature}"}, keys)
 
 
-async def test_a_lease_stands_even_when_signing_fails(caller, monkeypatch):
+async def test_a_lease_is_granted_even_when_signing_fails(caller, monkeypatch):
     def fail(*_):
         raise OSError("no key")
 
@@ -115,6 +115,6 @@ async def test_withdrawing_has_no_receipt(caller):
     assert "receipt" not in (await caller.withdraw("lock:a", A)).json()
 
 
-async def test_a_refused_stranger_gets_none(trial):
+async def test_a_caller_without_credentials_gets_no_receipt(trial):
     answer = await trial.lease("lock:a", Agent().did)
     assert "receipt" not in answer.json()

@@ -1,4 +1,4 @@
-"""A server process as an operator runs it: a real alarm, real connections, `kill -9`."""
+"""A server process as an operator runs it: real expiry, real connections, `kill -9`."""
 
 import json
 import socket
@@ -17,7 +17,7 @@ PATIENCE_S = 30
 
 @pytest.fixture
 def start(request, live_server_process):
-    """`start(**env)`: a server over the kind of database that this run is about, its own and empty."""
+    """`start(**env)`: a server over a new database of the kind of this run."""
     if request.config.getoption("database") == "sqlite":
         return live_server_process
     url = request.getfixturevalue("postgres_url")
@@ -51,9 +51,9 @@ def until(condition):
         time.sleep(0.02)
 
 
-def test_the_alarm_reclaims_what_a_crashed_holder_left(start):
-    """Nobody asks anything meanwhile: the lease is looked for in the table, not through the service."""
-    # Long enough for B to be heard while A has it.
+def test_the_lease_of_a_crashed_holder_is_reclaimed(start):
+    """No request comes meanwhile: the test looks for the lease in the table, not through the service."""
+    # Long enough for B to be answered while A has it.
     server = start(INTRAMEDIAL_LEASE_TTL_MS="2000", INTRAMEDIAL_OFFER_MS="10000")
     with client(server) as api:
         assert ask(api, "lock:a", A).status_code == 200
@@ -82,7 +82,7 @@ def test_after_kill_9_leases_are_held_and_tokens_go_on(start):
         assert ask(api, "lock:b", B).json()["lease"]["fencingToken"] == 2
 
 
-def test_connections_bodies_and_the_log(start):
+def test_connections_stay_open_and_requests_are_logged(start):
     server = start(INTRAMEDIAL_LOG_LEVEL="INFO")
     with client(server) as api:
         answer = ask(api, "lock:a", A)
@@ -91,7 +91,7 @@ def test_connections_bodies_and_the_log(start):
         until(lambda: identifier in server.log)
         (line,) = [json.loads(line) for line in server.log.splitlines() if identifier in line]
         assert (line["method"], line["path"], line["status"]) == ("POST", LEASE, 200)
-        # Errors leave the connection as it was, all but one.
+        # All errors but one leave the connection open.
         kept = api.get(WAIT).extensions["network_stream"].get_extra_info("client_addr")
         for response in (
             api.post(LEASE, content=b"{", headers={"content-type": "application/json"}),

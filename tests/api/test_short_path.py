@@ -1,4 +1,5 @@
-"""The short ASGI path itself: bodies in pieces, clients that go, failures nobody foresaw, the log line."""
+"""The short ASGI path itself: bodies in pieces, clients that disconnect, unexpected failures, the log
+line."""
 
 import json
 import logging
@@ -31,7 +32,7 @@ def piece(body, more=True):
     return {"type": "http.request", "body": body, "more_body": more}
 
 
-GONE = {"type": "http.disconnect"}
+DISCONNECT = {"type": "http.disconnect"}
 
 
 async def test_a_body_in_pieces_is_one_body(api_key):
@@ -49,13 +50,13 @@ async def test_a_body_that_grows_too_large_is_read_no_further(api_key):
     assert (b"connection", b"close") in sent[0]["headers"]
 
 
-async def test_a_body_that_says_it_is_too_large_is_not_read_at_all():
+async def test_a_body_with_a_content_length_that_is_too_large_is_not_read():
     sent, read = await run([], headers=[(b"content-length", b"16385")])
     assert (sent[0]["status"], read) == (413, 0)
 
 
-async def test_a_client_that_goes_before_its_request_is_whole_is_forgotten(api_key, caller):
-    for messages in ([GONE], [piece(GOOD), GONE]):
+async def test_a_client_that_disconnects_within_its_request_gets_nothing(api_key, caller):
+    for messages in ([DISCONNECT], [piece(GOOD), DISCONNECT]):
         assert (await run(messages, key=api_key))[0] == []
     assert (await caller.wait()).json()["holders"] == []
 
@@ -67,7 +68,7 @@ async def test_a_client_that_goes_before_its_request_is_whole_is_forgotten(api_k
         (OperationalError("disk I/O"), "a database failed"),
     ],
 )
-async def test_a_failure_nobody_foresaw_is_logged_and_not_told(caller, monkeypatch, caplog, error, logged):
+async def test_an_unexpected_failure_is_logged_and_not_shown(caller, monkeypatch, caplog, error, logged):
     async def fail(*_):
         raise error
 
@@ -89,7 +90,7 @@ async def test_an_authority_that_does_not_answer(caller, monkeypatch):
         assert answer.headers["retry-after"] == "1"
 
 
-async def test_storage_that_does_not_answer_a_look(caller, monkeypatch):
+async def test_storage_that_does_not_answer_a_read(caller, monkeypatch):
     async def fail(*_):
         raise StorageFault("could not connect to 10.0.0.7")
 
@@ -121,7 +122,7 @@ async def test_a_request_is_one_log_line_with_its_id_and_no_secret(caller, monke
     assert caller.key not in text
 
 
-async def test_a_path_of_lone_surrogates_is_not_found(monkeypatch):
+async def test_a_path_with_lone_surrogates_is_not_found(monkeypatch):
     written = []
     monkeypatch.setattr(serving, "access", logs.AccessLog(written.append))
     logs.access.setLevel(logging.INFO)
@@ -134,9 +135,9 @@ async def test_a_path_of_lone_surrogates_is_not_found(monkeypatch):
     assert len(written[0].splitlines()) == 1
 
 
-async def test_every_answer_is_hardened(stranger):
+async def test_every_answer_has_the_security_headers(anonymous):
     for path in (LEASE, "/health/live", "/api/none", "/openapi.json"):
-        headers = (await stranger.call("GET", path)).headers
+        headers = (await anonymous.call("GET", path)).headers
         assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["x-frame-options"] == "DENY"
@@ -155,7 +156,7 @@ def test_json_is_read_once_and_strictly():
     assert parse_object(b'{"a": []}', 2)
 
 
-def test_media_types_are_compared_as_rfc_9110_has_them():
+def test_media_types_are_compared_by_rfc_9110():
     require_json({"content-type": "Application/JSON ; Charset=UTF-8"})
     with pytest.raises(Problem, match="missing"):
         require_json({})

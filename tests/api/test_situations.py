@@ -1,4 +1,4 @@
-"""The four situations, over HTTP: one lock, a crashed holder, a deadlock, a stampede; nobody starves."""
+"""The four situations over HTTP: one lock, a crashed holder, a deadlock, a stampede; no agent starves."""
 
 import asyncio
 import threading
@@ -24,7 +24,7 @@ async def refused(answer, reason="lease_held"):
     return answer.json()
 
 
-async def test_two_agents_and_one_lock(caller):
+async def test_two_agents_take_turns_with_one_lock(caller):
     lease = await granted(await caller.lease(LOCK, A))
     assert lease | {"leaseId": "", "acquiredAt": "", "expiresAt": ""} == {
         "leaseId": "",
@@ -48,41 +48,41 @@ async def test_two_agents_and_one_lock(caller):
     assert released.status_code == 200
     assert released.json()["released"] == {"leaseId": lease["leaseId"], "resource": LOCK, "fencingToken": 1}
     assert released.json()["trust"] == {"score": 50.5, "delta": 0.5}
-    # On offer to B: a newcomer is refused, and told so.
+    # On offer to B: a newcomer is refused, and the answer says so.
     offered = await refused(await caller.lease(LOCK, C))
     assert (offered["holder"], offered["holders"], offered["offered"]) == (B, [], True)
     assert "expiresAt" not in offered
     assert (await granted(await caller.lease(LOCK, B)))["fencingToken"] == 2
 
 
-async def test_asking_again_renews_and_ttl_ms_is_ignored(caller, time_):
+async def test_asking_again_renews_and_ttl_ms_is_ignored(caller, authority_clock):
     first = await granted(await caller.lease(LOCK, A))
-    await time_.advance(10_000)
+    await authority_clock.advance(10_000)
     body = {"resource": LOCK, "actorDid": A, "ttlMs": 1, "ttl": 86_400_000}
     again = await granted(await caller.call("POST", "/api/v1/acp/coordination/lease", body))
     assert again["renewed"] is True
     assert (again["leaseId"], again["fencingToken"]) == (first["leaseId"], first["fencingToken"])
     assert again["ttlMs"] == settings.LEASE_TTL_MS == 30_000
-    await time_.advance(29_999)
+    await authority_clock.advance(29_999)
     await refused(await caller.lease(LOCK, B))
 
 
-async def test_a_crashed_holder_loses_trust_once_and_the_next_gets_the_lock(caller, time_):
+async def test_a_crashed_holder_loses_trust_once_and_the_next_gets_the_lock(caller, authority_clock):
     await granted(await caller.lease(LOCK, A))
     await refused(await caller.lease(LOCK, B))
-    await time_.advance(settings.LEASE_TTL_MS)
+    await authority_clock.advance(settings.LEASE_TTL_MS)
     assert await caller.trust(A) == {"score": 45.0, "releases": 0, "expiries": 1}
     picture = (await caller.wait(LOCK)).json()
     assert picture["holders"] == []
     assert [(wait["actorDid"], "offeredUntil" in wait) for wait in picture["queue"]] == [(B, True)]
     assert (await granted(await caller.lease(LOCK, B)))["fencingToken"] == 2
-    # What has run out is not held, and costs nothing a second time.
+    # An expired lease is not held, and does not cost trust a second time.
     assert (await refused(await caller.release(LOCK, A), "not_held"))["holder"] == B
-    await time_.advance(60_000)
+    await authority_clock.advance(60_000)
     assert await caller.trust(A) == {"score": 45.0, "releases": 0, "expiries": 1}
 
 
-async def test_a_deadlock_is_refused_and_says_what_is_waited_for(caller):
+async def test_a_deadlock_is_refused_and_names_the_cycle(caller):
     await granted(await caller.lease("lock:a", A))
     await granted(await caller.lease("lock:b", B))
     await refused(await caller.lease("lock:b", A))
@@ -95,14 +95,14 @@ async def test_a_deadlock_is_refused_and_says_what_is_waited_for(caller):
     assert [(wait["actorDid"], wait["resource"]) for wait in picture["queue"]] == [(A, "lock:b")]
     (pair,) = picture["deadlocks"]
     assert (pair["agents"], pair["resources"]) == ([B, A], ["lock:a", "lock:b"])
-    # The refused one gives way: the other gets what it waits for.
+    # The refused agent gives way: the other gets the resource that it waits for.
     assert (await caller.release("lock:b", B)).status_code == 200
     await granted(await caller.lease("lock:b", A))
     assert (await caller.wait()).json()["deadlocks"] == []
 
 
 async def test_a_stampede_of_fifty_for_one_file(caller):
-    """One lease; of the others, the n-th in line is told min(800, 25 · 2^n) ms; eight are admitted."""
+    """One lease. The n-th waiter is asked to wait min(800, 25 · 2^n) ms; eight are admitted."""
     agents = [did(f"agent-{number}") for number in range(50)]
     answers = await asyncio.gather(*(caller.lease("file:report", agent) for agent in agents))
     grants = [answer.json() for answer in answers if answer.status_code == 200]
@@ -119,14 +119,14 @@ async def test_a_stampede_of_fifty_for_one_file(caller):
     assert all("position" not in answer and "keptUntil" not in answer for answer in others)
 
 
-async def test_a_wait_that_does_not_want_to_wait(caller):
+async def test_a_request_with_wait_0_is_not_queued(caller):
     await granted(await caller.lease(LOCK, A))
     answer = await caller.lease(LOCK, B, prefer="wait=0")
     held = await refused(answer)
     assert (held["queued"], held["stampede"]) == (False, {"admitted": 0, "waitMs": 25})
     assert "preference-applied" not in answer.headers
     assert (await caller.wait(LOCK)).json()["queue"] == []
-    # Any other preference, this one among them until it has its issue, is ignored.
+    # Any other preference is ignored, this one too until there is an issue for it.
     assert (await refused(await caller.lease(LOCK, B, prefer="wait=5")))["position"] == 1
 
 
@@ -145,7 +145,7 @@ async def test_a_wait_that_does_not_want_to_wait(caller):
         (",;=", True),
     ],
 )
-async def test_the_preference_is_read_as_rfc_7240_has_it(caller, prefer, queued):
+async def test_the_preference_is_parsed_by_rfc_7240(caller, prefer, queued):
     await granted(await caller.lease(LOCK, A))
     assert (await refused(await caller.lease(LOCK, B, prefer=prefer)))["queued"] is queued
 
@@ -161,7 +161,7 @@ async def test_readers_share_what_a_writer_does_not(caller):
     assert [wait["mode"] for wait in picture["queue"]] == ["exclusive"]
 
 
-async def test_leaving_a_queue(caller):
+async def test_a_waiter_withdraws(caller):
     await granted(await caller.lease(LOCK, A))
     await refused(await caller.lease(LOCK, B))
     assert (await caller.withdraw(LOCK, B)).json() == {"ok": True, "withdrawn": True}
@@ -169,9 +169,9 @@ async def test_leaving_a_queue(caller):
     assert (await caller.wait(LOCK)).json()["queue"] == []
 
 
-async def test_a_stale_lease_id_is_refused_and_changes_nothing(caller, time_):
+async def test_a_stale_lease_id_is_refused_and_changes_nothing(caller, authority_clock):
     old = await granted(await caller.lease(LOCK, A))
-    await time_.advance(settings.LEASE_TTL_MS)
+    await authority_clock.advance(settings.LEASE_TTL_MS)
     await granted(await caller.lease(LOCK, A))
     before = (await caller.wait()).json()
     for lease_id in (old["leaseId"], "lse_never", "", "\x00", "x" * 256):
@@ -211,29 +211,28 @@ async def test_agents_are_known_once_they_have_acquired_or_waited(caller):
     assert waiter["trust"] == {"score": 50.0, "releases": 0, "expiries": 0}
 
 
-async def test_a_workspace_has_as_many_resources_as_it_may(caller, settings):
+async def test_a_workspace_has_a_limit_of_resources_in_use(caller, settings):
     settings.WORKSPACE_RESOURCES = 3
     for number in range(3):
         await granted(await caller.lease(f"lock:{number}", A))
     answer = await caller.lease("lock:more", A)
     assert (answer.status_code, answer.json()["reason"]) == (429, "rate_limited")
-    # What is held already is renewed and waited for all the same.
+    # A resource that is in use already can still be renewed and waited for.
     await granted(await caller.lease("lock:0", A))
     await refused(await caller.lease("lock:0", B))
     await caller.release("lock:0", A)
 
 
-async def test_a_thousand_callers_of_one_resource_cost_others_no_more_than_their_share(
-    caller, other_caller, monkeypatch
-):
-    """All wait when the door opens, the crowd before the others: these are among the first."""
+async def test_a_thousand_callers_of_one_resource_do_not_delay_others(caller, other_caller, monkeypatch):
+    """All commands are pending when the thread is freed, the crowd's before the others: the others are
+    among the first."""
     await granted(await caller.lease("lock:hot", A))
     await granted(await other_caller.lease("lock:warm", A))
-    door = authority.get()
+    running = authority.get()
     asked, opened = [], threading.Event()
-    ask = door.ask
-    monkeypatch.setattr(door, "ask", lambda asking: asked.append(asking) or ask(asking))
-    door.run(lambda store: opened.wait(60))
+    ask = running.ask
+    monkeypatch.setattr(running, "ask", lambda asking: asked.append(asking) or ask(asking))
+    running.run(lambda store: opened.wait(60))
 
     finished: list[str] = []
 

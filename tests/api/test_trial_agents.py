@@ -1,4 +1,4 @@
-"""Further agents of a trial, with the proof that their keys are held; and tickets for live sockets."""
+"""Further agents of a trial, with a proof that they hold their keys; and tickets for live sockets."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ KEYS, MORE, TICKET = f"{TRIAL}/keys", f"{TRIAL}/agents", f"{TRIAL}/ticket"
 
 
 def proof(agent: Agent, trial: str, **changes):
-    """The proof that `agent` holds its key, made by another library; `changes` replace claims or headers."""
+    """The proof that `agent` holds its key, made by another library. `changes` replace claims or headers."""
     claims = {"did": agent.did, "trial": trial, "aud": project.BASE_URL, "iat": int(time.time())}
     headers = {"typ": "intramedial-agent+jwt"} | changes.pop("headers", {})
     key = changes.pop("key", agent.private_key)
@@ -39,7 +39,7 @@ async def test_a_second_agent_shares_the_calls(trial):
     assert reason(await other.lease("lock:a", trial.agent.did)) == (403, "actor_mismatch")
     seen = (await other.call("GET", TRIAL)).json()
     assert (seen["did"], seen["callsUsed"], seen["agents"]) == (trial.agent.did, 3, [second.did])
-    # Only the key that began the trial adds to it; adding again changes nothing.
+    # Only the key that began the trial may add agents; adding one again changes nothing.
     third = Agent()
     body = {"did": third.did, "proof": proof(third, trial.agent.did)}
     assert reason(await other.call("POST", MORE, body)) == (403, "forbidden")
@@ -58,10 +58,10 @@ async def test_a_trial_has_at_most_eight_agents(trial):
     assert len((await trial.call("GET", TRIAL)).json()["agents"]) == 7
 
 
-async def test_a_key_that_belongs_elsewhere_is_no_new_agent(trial, workspace, db):
+async def test_a_key_that_belongs_elsewhere_is_no_new_agent(trial, workspace, in_thread):
     elsewhere, registered = Caller(agent=Agent()), Agent()
     await elsewhere.call("POST", KEYS, {"did": elsewhere.agent.did})
-    await db(RegisteredAgent.objects.create, workspace=workspace, did=registered.did)
+    await in_thread(RegisteredAgent.objects.create, workspace=workspace, did=registered.did)
     for agent in (elsewhere.agent, registered):
         answer = await trial.call("POST", MORE, {"did": agent.did, "proof": proof(agent, trial.agent.did)})
         assert reason(answer) == (403, "forbidden")
@@ -74,7 +74,7 @@ async def test_a_key_that_belongs_elsewhere_is_no_new_agent(trial, workspace, db
     await elsewhere.close()
 
 
-async def test_proofs_that_are_refused(trial, db):
+async def test_bad_proofs_are_refused(trial, in_thread):
     agent, own = Agent(), trial.agent.did
     now = int(time.time())
     good = proof(agent, own)
@@ -110,7 +110,7 @@ async def test_proofs_that_are_refused(trial, db):
         answer = await trial.call("POST", MORE, {"did": agent.did, "proof": text})
         assert reason(answer) == (422, "invalid_request"), text
         assert answer.json()["errors"][0]["pointer"] == "/proof"
-    assert not await db(TrialAgent.objects.filter(did=agent.did).exists)
+    assert not await in_thread(TrialAgent.objects.filter(did=agent.did).exists)
 
 
 @pytest.mark.parametrize(
@@ -121,12 +121,12 @@ async def test_an_agent_of_a_trial_has_an_ed25519_key(trial, did):
     assert answer.json()["errors"][0]["pointer"] == "/did"
 
 
-async def test_a_ticket_opens_one_socket_once(trial, db):
+async def test_a_ticket_opens_one_socket_once(trial, in_thread):
     answer = await trial.call("POST", TICKET)
     state = (await trial.call("GET", TRIAL)).json()
     ticket = answer.json()["ticket"]
     assert len(ticket) == 43
-    assert not await db(Ticket.objects.filter(sha256__contains=ticket).exists)
+    assert not await in_thread(Ticket.objects.filter(sha256__contains=ticket).exists)
     redeemed = await asyncio.gather(*(tickets.redeem(ticket) for _ in range(20)))
     assert sorted(filter(None, redeemed)) == [state["workspace"]]
     assert await tickets.redeem(ticket) is None
@@ -134,11 +134,11 @@ async def test_a_ticket_opens_one_socket_once(trial, db):
     assert await tickets.redeem("\ud800\0" * 100) is None
 
 
-async def test_a_ticket_is_good_for_thirty_seconds(trial, db):
+async def test_a_ticket_expires_after_thirty_seconds(trial, in_thread):
     ticket = (await trial.call("POST", TICKET)).json()["ticket"]
     soon = timezone.now() + timedelta(seconds=tickets.LIFETIME_S)
-    assert await db(Ticket.objects.filter(expires_at__lte=soon).exists)
-    await db(Ticket.objects.update, expires_at=timezone.now())
+    assert await in_thread(Ticket.objects.filter(expires_at__lte=soon).exists)
+    await in_thread(Ticket.objects.update, expires_at=timezone.now())
     assert await tickets.redeem(ticket) is None
     await trial.call("POST", TICKET)
-    assert await db(Ticket.objects.count) == 1
+    assert await in_thread(Ticket.objects.count) == 1

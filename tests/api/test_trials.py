@@ -1,4 +1,4 @@
-"""Trials over HTTP: begun by a signature, 35 calls, seven days, at most eight agents."""
+"""Trials over HTTP: a signature begins one; 35 calls, seven days, at most eight agents."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ from tests.signing import Agent
 KEYS, MORE, TICKET = f"{TRIAL}/keys", f"{TRIAL}/agents", f"{TRIAL}/ticket"
 
 
-async def test_a_key_begins_a_trial_once(visitor, db):
+async def test_a_key_begins_a_trial_once(visitor, in_thread):
     agent = visitor.agent
     answer = await visitor.call("POST", KEYS, {"did": agent.did})
     assert answer.status_code == 201
@@ -38,7 +38,7 @@ async def test_a_key_begins_a_trial_once(visitor, db):
     assert (again.status_code, again.json()) == (200, state | {"callsUsed": 1})
     seen = await visitor.call("GET", TRIAL)
     assert seen.json() == state | {"callsUsed": 1, "agents": []}
-    trial = await db(Trial.objects.get, did=agent.did)
+    trial = await in_thread(Trial.objects.get, did=agent.did)
     assert trial.address_hash == address_hash("127.0.0.1")
     assert "127.0.0.1" not in trial.address_hash
 
@@ -87,7 +87,7 @@ async def test_after_35_calls_429(trial):
     answer = await trial.lease("lock:a", own)
     assert reason(answer) == (429, "trial_exhausted")
     assert rate_limit(answer) == 0
-    # What is left can still be seen, and the lease goes on.
+    # The picture can still be read, and the lease goes on.
     assert (await trial.call("GET", TRIAL)).json()["callsUsed"] == 35
     assert (await trial.call("GET", AGENTS, params={"did": own})).json()["holds"]
 
@@ -110,10 +110,10 @@ async def test_a_trial_has_at_most_fifty_resources(trial, settings):
     assert reason(await trial.lease("lock:3", own)) == (429, "rate_limited")
 
 
-async def test_an_expired_trial_and_a_purged_one(trial, db):
+async def test_an_expired_trial_and_a_purged_one(trial, in_thread):
     own = trial.agent.did
     yesterday = timezone.now() - timedelta(days=1)
-    await db(Trial.objects.filter(did=own).update, expires_at=yesterday)
+    await in_thread(Trial.objects.filter(did=own).update, expires_at=yesterday)
     for answer in (
         await trial.lease("lock:a", own),
         await trial.wait(),
@@ -122,9 +122,9 @@ async def test_an_expired_trial_and_a_purged_one(trial, db):
         await trial.call("POST", KEYS, {"did": own}),
     ):
         assert reason(answer) == (401, "trial_expired")
-    await db(provision.purge_trials)
+    await in_thread(provision.purge_trials)
     assert reason(await trial.lease("lock:a", own)) == (401, "trial_expired")
-    # A purged key stays known: it does not begin again.
+    # The key of a purged trial stays known: it cannot begin another.
     assert reason(await trial.call("POST", KEYS, {"did": own})) == (401, "trial_expired")
 
 
@@ -204,12 +204,12 @@ async def test_pages_of_other_origins_begin_no_trial(visitor, headers):
         {"sec_fetch_site": "none"},
     ],
 )
-async def test_our_own_pages_and_programs_do(visitor, headers):
+async def test_our_own_pages_and_programs_begin_trials(visitor, headers):
     assert (await visitor.call("POST", KEYS, {"did": visitor.agent.did}, **headers)).status_code == 201
 
 
-async def test_new_trials_of_an_address_are_limited(visitor, settings, db):
-    await db(Trial.objects.update, created_at=timezone.now() - timedelta(hours=2))
+async def test_new_trials_of_an_address_are_limited(visitor, settings, in_thread):
+    await in_thread(Trial.objects.update, created_at=timezone.now() - timedelta(hours=2))
     settings.TRIALS_PER_HOUR = 2
     assert (await visitor.call("POST", KEYS, {"did": visitor.agent.did})).status_code == 201
     callers = [Caller(agent=Agent()) for _ in range(5)]
@@ -220,9 +220,9 @@ async def test_new_trials_of_an_address_are_limited(visitor, settings, db):
     refused = next(answer for answer in answers if answer.status_code == 429)
     assert refused.json()["reason"] == "rate_limited"
     assert 3500 < int(refused.headers["retry-after"]) <= 3600
-    # What has begun goes on, and an hour later there is room again.
+    # Trials that have begun go on, and an hour later new ones may begin.
     assert (await visitor.call("POST", KEYS, {"did": visitor.agent.did})).status_code == 200
-    await db(Trial.objects.update, created_at=timezone.now() - timedelta(hours=1, seconds=1))
+    await in_thread(Trial.objects.update, created_at=timezone.now() - timedelta(hours=1, seconds=1))
     late = Caller(agent=Agent())
     assert (await late.call("POST", KEYS, {"did": late.agent.did})).status_code == 201
     for caller in (*callers, late):

@@ -16,7 +16,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> None:
-    """Measure, print, and write down."""
+    """Measure, print, and store the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("what", nargs="?", choices=("table", "growth", "report"), default="table")
     parser.add_argument("--quick", action="store_true", help="the main rows, in less than a minute")
@@ -70,7 +70,7 @@ def _head() -> dict[str, Any]:
 
 
 def _tell(name: str, document: dict[str, Any], keep: bool) -> None:
-    """Print it; what is whole is kept, to be committed by who finds it good."""
+    """Print a document; store a whole one, to be committed by hand."""
     if keep:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")

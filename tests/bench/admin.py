@@ -1,10 +1,10 @@
-"""The admin's pages, and the records of a workspace, over a million leases and ten million receipts.
+"""The admin's pages and the records of a workspace, over a million leases and ten million receipts.
 
     python -m tests.bench.admin sqlite
     python -m tests.bench.admin postgresql --receipts 1000000
 
-Fills a database of its own by SQL, then asks for each page in this process, as a browser would: the first
-time, and the median of five more. Half of everything is in one workspace. Prints a table; keeps nothing.
+Fills a private database by SQL, then requests each page in this process, as a browser would: once, and
+five more times for the median. Half of all rows are in one workspace. Prints a table and keeps nothing.
 """
 
 import argparse
@@ -23,19 +23,19 @@ AT_ONCE = 1_000_000
 BIG = "ws_" + "big".ljust(22, "0")
 START = int(time.time() * 1000)
 LASTS = 3_600_000
-# Half in one workspace, the rest a thousand each in others.
+# Half in one workspace, the rest in others with a thousand rows each.
 WORKSPACE = f"CASE WHEN i % 2 = 0 THEN '{BIG}' ELSE 'ws_' || (i / 2000) END"
 
 
 class Sizes(NamedTuple):
-    """How many rows."""
+    """Numbers of rows."""
 
     leases: int
     receipts: int
 
 
 def numbers(vendor: str, last: int, first: int = 1) -> str:
-    """The numbers from `first` to `last`, as a table `n` of `i`."""
+    """The numbers from `first` to `last`, as a table `n` with the column `i`."""
     if vendor == "postgresql":
         return f"(SELECT generate_series({first}, {last}) AS i) AS n"
     rows = f"WITH RECURSIVE c (i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM c WHERE i < {last})"
@@ -50,14 +50,14 @@ def did(vendor: str, number: str) -> str:
 
 
 def name(vendor: str, beginning: str, number: str = "i") -> str:
-    """A name for a number, of the same length for all, rising as ids do."""
+    """A name for a number; all have the same length and sort by number, like ids."""
     if vendor == "postgresql":
         return f"'{beginning}' || lpad(({number})::text, 8, '0')"
     return f"'{beginning}' || printf('%08d', {number})"
 
 
 def fillings(vendor: str, sizes: Sizes, jws: str) -> Iterator[tuple[str, str]]:
-    """(alias, statement), each of which fills a table."""
+    """(alias, statement): the statements that fill each table."""
     held, waits, moves = sizes.leases, sizes.leases // 5, sizes.leases * 2
     whole, agent, now = name(vendor, "lock:filled/"), did(vendor, "i"), "'2026-11-29 12:00:00+00:00'"
     yield (
@@ -133,7 +133,7 @@ def _true(vendor: str, condition: str) -> str:
 
 
 def fill(vendor: str, sizes: Sizes) -> None:
-    """Fill everything, and let the database look at it."""
+    """Fill everything, and let the database analyse it."""
     from django.db import connections
 
     for alias, statement in fillings(vendor, sizes, _jws()):
@@ -149,7 +149,7 @@ def fill(vendor: str, sizes: Sizes) -> None:
 
 
 def _jws() -> str:
-    """A receipt as they are."""
+    """A typical receipt."""
     import orjson
 
     from coordination.pages.module import fields, samples
@@ -191,7 +191,7 @@ def pages(vendor: str, sizes: Sizes) -> Iterator[tuple[str, str]]:
 
 
 def measure(vendor: str, sizes: Sizes) -> None:
-    """Ask for each page, and print how long it took."""
+    """Request each page, and print how long it took."""
     from intramedial.workspaces.models import Workspace
     from tests.people import client_of, member, person
 
@@ -213,7 +213,7 @@ def measure(vendor: str, sizes: Sizes) -> None:
 
 
 def main(arguments: Any) -> None:
-    """Fill, measure, throw away."""
+    """Fill, measure, delete."""
     with Lab() as lab:
         data_dir = lab.place("admin")
         data_dir.mkdir()

@@ -1,9 +1,9 @@
-"""What strangers do to the server: kinds of attack, and the program that carries one out.
+"""Attacks on the server: the kinds, and the program that carries one out.
 
     python -m tests.bench.attackers KIND PORT WORKSPACE KEY SECONDS
 
-It attacks for so long and writes a line to stdout. Then it closes its connections; an attack that opens them
-only once keeps them until its stdin ends.
+It attacks for that long and writes a line to stdout. Then it closes its connections. An attack that opens
+its connections only once keeps them until its stdin ends.
 """
 
 import contextlib
@@ -30,8 +30,8 @@ BEGUN_TEXT = b"\x01\x80" + MASK
 
 
 class Kind(NamedTuple):
-    """An attack: so many connections, of each of which `first` is sent once and `then` over and over, every
-    `pause` seconds or as fast as it is taken. `again`: a connection that ends is replaced."""
+    """An attack with that many connections. Each sends `first` once and `then` again and again, every
+    `pause` seconds or as fast as the server reads. `again`: a connection that ends is replaced."""
 
     words: str
     connections: int
@@ -40,14 +40,14 @@ class Kind(NamedTuple):
     pause: float = 0.0
     reads: bool = True
     again: bool = True
-    descriptors: int = 0  # the server's limit of open files, if it is another
+    descriptors: int = 0  # the server's limit of open files, if it differs from the default
 
 
 def kinds(workspace: str, key: str) -> dict[str, Kind]:
     """All attacks by name."""
     path = f"/ws/espacios/{workspace}/"
     origin = "Origin: http://127.0.0.1\r\n"
-    stranger = HANDSHAKE.format(path=path, more="").encode()
+    handshake = HANDSHAKE.format(path=path, more="").encode()
     page = HANDSHAKE.format(path=path, more="Cookie: a=b\r\n").encode()
     trial = HANDSHAKE.format(path="/ws/prueba/", more="Sec-WebSocket-Protocol: ticket.none\r\n").encode()
     tenant = HANDSHAKE.format(path=path, more=f"Authorization: Bearer {key}\r\n").encode()
@@ -56,7 +56,7 @@ def kinds(workspace: str, key: str) -> dict[str, Kind]:
     upgrading = f"{LEASE}{h2c}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}".encode()
     length = "Content-Length: 40000000\r\n"
     return {
-        "A1 pings": Kind("empty pings on 3 sockets without credentials", 3, stranger, PING * 2000),
+        "A1 pings": Kind("empty pings on 3 sockets without credentials", 3, handshake, PING * 2000),
         "A1 pings, cookie": Kind("the same with a cookie", 3, page, PING * 2000),
         "A1 pongs, trial": Kind("pongs on 3 trial sockets with a bad ticket", 3, trial, PONG * 2000),
         "A1 pings, tenant": Kind("empty pings on 3 sockets of a tenant", 3, tenant, PING * 2000),
@@ -111,7 +111,7 @@ def kinds(workspace: str, key: str) -> dict[str, Kind]:
 
 
 class Attack:
-    """One kind, carried out."""
+    """An attack of one kind."""
 
     def __init__(self, kind: Kind, port: int) -> None:
         self.kind, self.port = kind, port
@@ -122,7 +122,7 @@ class Attack:
         self._next: dict[socket.socket, float] = {}
 
     def open(self) -> None:
-        """Connect once more."""
+        """Open another connection."""
         stream = socket.socket()
         stream.setblocking(False)
         stream.connect_ex(("127.0.0.1", self.port))
@@ -131,7 +131,7 @@ class Attack:
         self.poll.register(stream, selectors.EVENT_READ | selectors.EVENT_WRITE)
 
     def run(self, seconds: float) -> None:
-        """Attack for so long."""
+        """Attack for that long."""
         end = time.monotonic() + seconds
         while (now := time.monotonic()) < end:
             for _ in range(min(100, self.kind.connections - len(self._unsent))):
@@ -192,7 +192,7 @@ def main() -> None:
     """Attack as the command line says."""
     name, port, workspace, key, seconds = sys.argv[1:]
     with contextlib.suppress(OSError):
-        os.nice(5)  # a stranger's machine has cores of its own
+        os.nice(5)  # an attacker's machine would have its own cores
     attack = Attack(kinds(workspace, key)[name], int(port))
     attack.run(float(seconds))
     if attack.kind.again:

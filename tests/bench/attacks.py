@@ -1,12 +1,12 @@
-"""What becomes of a tenant while strangers attack.
+"""What a tenant notices while others attack.
 
     python -m tests.bench.attacks [--only A1,A3] [--seconds 8]
 
-For each kind of attack: the server as an operator starts it, a tenant with 32 connections that acquires and
-releases in a process of its own, and the attacker in another, all on this machine. Printed are the tenant's
-times before and during the attack, the server's memory before, at most during and 10 s after it, and how many
-of the attacker's connections the server still has then. `nice` puts the attacker behind, for a stranger's
-machine has cores of its own.
+For each kind of attack there are the server as an operator starts it, a tenant with 32 connections that
+acquires and releases in its own process, and the attacker in another, all on this machine. Prints the
+tenant's times before and during the attack; the server's memory before, at most during and 10 s after it;
+and how many of the attacker's connections the server still has then. `nice` lowers the attacker's
+priority, because an attacker's machine would have its own cores.
 """
 
 import argparse
@@ -33,7 +33,7 @@ CONNECTIONS = 32
 AFTER_S = 10
 BEFORE_S = 3.0
 P99_MS, MORE_MB = 250, 100
-"""What must hold during an attack."""
+"""The limits during an attack."""
 
 
 class Measured(NamedTuple):
@@ -49,20 +49,20 @@ class Measured(NamedTuple):
     sent_mb: float
 
     def kept(self) -> bool:
-        """Whether what must hold did."""
+        """Whether the limits were kept."""
         before, most, after = self.memory
         grown = max(most, after) - before
         return self.during["p99"] < P99_MS and grown < MORE_MB and self.left == 0
 
 
 def tenant(port: int, workspace: str, key: str, seconds: float) -> None:
-    """The tenant's process: its times as JSON on stdout. A connection that is closed ends it with a Fault."""
+    """The tenant's process: prints its times as JSON. A closed connection ends it with a Fault."""
     who = Tenant(workspace, key)
     connections = [Connection(port, cycle(who, number), http_reply) for number in range(CONNECTIONS)]
     sample = run(connections, 0.2, seconds - 0.2)
     took = [taken for kind in sample.latencies.values() for taken in kind]
-    said = {"p50": percentile(took, 0.5) / 1e6, "p99": percentile(took, 0.99) / 1e6, "max": max(took) / 1e6}
-    print(json.dumps({**said, "rate": sample.requests / sample.seconds}))
+    times = {"p50": percentile(took, 0.5) / 1e6, "p99": percentile(took, 0.99) / 1e6, "max": max(took) / 1e6}
+    print(json.dumps({**times, "rate": sample.requests / sample.seconds}))
 
 
 class Server:
@@ -84,7 +84,7 @@ class Server:
             time.sleep(0.1)
 
     def memory(self) -> float:
-        """Resident, in MB."""
+        """Resident memory in MB."""
         return machine.memory_mb([self.pid])
 
     def sockets(self) -> int:
@@ -115,7 +115,7 @@ class Server:
         return times
 
     def measure(self, name: str, kind: Kind, seconds: float) -> Measured:
-        """Attack it."""
+        """Attack the server; returns what was measured."""
         before = self.run_tenant(BEFORE_S)
         sockets, memory = self.sockets(), self.memory()
         self._watch.start()
@@ -149,7 +149,7 @@ class Server:
         return Measured(name, kind.words, before, during, figures, left, int(opened), int(sent) / 1e6)
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the server."""
         self._watching = False
         self.process.kill()
         self.copy.remove()
@@ -197,10 +197,10 @@ def main() -> None:
             finally:
                 server.stop()
             print(rows[-1], file=sys.stderr, flush=True)
-    told: dict[str, Any] = machine.describe()
+    host: dict[str, Any] = machine.describe()
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     print(HEAD, *rows, sep="\n")
-    print(f"\n{today}, {told['cpu']}, {told['cores']} cores, {told['memoryGb']} GB, Python {told['python']}.")
+    print(f"\n{today}, {host['cpu']}, {host['cores']} cores, {host['memoryGb']} GB, Python {host['python']}.")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The before: the same operations, by the same ninja, behind Django's ordinary ASGI handler.
+"""The baseline: the same operations and the same ninja behind Django's ordinary ASGI handler.
 
-Without any middleware, and with the answers' bytes taken as they are: all that differs from the short path is
-the handler and ninja's own machinery. DJANGO_SETTINGS_MODULE says which settings.
+There is no middleware, and the answers' bytes are used unchanged: the only difference from the short path
+is the handler and ninja's own machinery. DJANGO_SETTINGS_MODULE names the settings.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ from intramedial.workspaces.authentication import callers  # noqa: E402
 
 
 def parts(request: HttpRequest) -> RequestParts:
-    """The request as the product's authentication takes it."""
+    """The request in the form that the product's authentication uses."""
     return RequestParts(
         method=str(request.method),
         raw_path=request.path.encode(),
@@ -39,12 +39,12 @@ def parts(request: HttpRequest) -> RequestParts:
 
 
 async def caller(request: HttpRequest) -> callers.Principal:
-    """Who is asking."""
+    """The caller."""
     return await callers.authenticate(parts(request))
 
 
 def answer(reply: Reply) -> HttpResponse:
-    """Django's form of an answer, with the length that Django's common middleware would say."""
+    """Django's form of an answer, with the length that Django's common middleware would add."""
     length = {"Content-Length": str(len(reply.body))}
     return HttpResponse(
         reply.body, status=reply.status, content_type=reply.media_type.decode(), headers=length
@@ -56,14 +56,14 @@ api = NinjaAPI(openapi_url=None, docs_url=None, auth=caller)
 
 @api.post("coordination/lease")
 async def lease(request: HttpRequest, body: schemas.LeaseRequest) -> HttpResponse:
-    """Ask for a lease."""
+    """Acquire a lease."""
     principal: Any = getattr(request, "auth", None)
     return answer(await operations.lease(Call(parts(request), principal), body))
 
 
 @api.post("coordination/release")
 async def release(request: HttpRequest, body: schemas.ReleaseRequest) -> HttpResponse:
-    """Give a lease back."""
+    """Release a lease."""
     principal: Any = getattr(request, "auth", None)
     return answer(await operations.release(Call(parts(request), principal), body))
 

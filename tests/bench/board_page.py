@@ -1,11 +1,11 @@
-"""How long the live board takes to open, and its frames while much happens, in Chromium.
+"""How long the live board takes to open, and its frames while many events happen, in Chromium.
 
     python -m tests.bench.board_page [--leases 10000] [--waits 5000] [--events 200] [--seconds 10]
 
-Fills a workspace, opens its board, and makes events on what is in sight: grants and releases that come and go
-at the head of the list, renewals of rows that are seen. Prints the figures and writes them to
-`results/board_page.json`. A frame's interval is the time from one animation frame to the next; its work the
-time from its beginning until the browser has drawn it.
+Fills a workspace, opens its board, and causes events in the visible part: grants and releases at the head
+of the list, and renewals of visible rows. Prints the figures and writes them to `results/board_page.json`.
+A frame's interval is the time from one animation frame to the next; its work is the time from its
+beginning until the browser has drawn it.
 """
 
 import argparse
@@ -67,7 +67,7 @@ FRAMES = """(seconds) => new Promise((resolve) => {
 
 
 def filled(data_dir: Path, workspace: str, leases: int, waits: int) -> None:
-    """The leases and the waits, through the product's own store, while no server runs."""
+    """Write the leases and the waits through the product's own store, while no server runs."""
     engine = SqliteEngine(data_dir / "leases.sqlite3")
     try:
         store = Store(engine, fill.RULES, outage_after_ms=None)
@@ -90,7 +90,7 @@ def _ask(store: Store, workspace: str, pairs: list[tuple[str, str]], expected: t
 
 
 class Speakers:
-    """Threads that together cause so many events a second, until they are stopped."""
+    """Threads that together cause that many events a second, until they are stopped."""
 
     def __init__(self, server: ServerProcess, key: str, events_a_second: float) -> None:
         self._port, self._key = server.port, key
@@ -110,7 +110,7 @@ class Speakers:
     def _speak(self, number: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
         connection.connect()
-        # Head and body are two writes, and the second would wait for the first to be acknowledged.
+        # Head and body are two writes, and the second would wait until the first is acknowledged.
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         turn, due = 0, time.monotonic()
         while not self._stop.is_set():
@@ -133,7 +133,7 @@ class Speakers:
 
 
 def measured(page: Page, address: str, seconds: float, speak: Any) -> dict[str, float]:
-    """One opening and its frames under events."""
+    """One opening of the board and its frames during the events."""
     page.goto(address)
     opened_ms = float(page.evaluate("window.opened"))
     rows = int(page.evaluate("Number(document.querySelector('.view:not([hidden]) .list').ariaRowCount) - 1"))
@@ -163,7 +163,7 @@ def measured(page: Page, address: str, seconds: float, speak: Any) -> dict[str, 
 
 
 def main() -> None:
-    """Measure, print, and write down."""
+    """Measure, print, and store the results."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.board_page")
     for name, default in (("leases", 10_000), ("waits", 5_000), ("events", 200), ("seconds", 10)):
         parser.add_argument(f"--{name}", type=int, default=default)

@@ -1,4 +1,4 @@
-"""The servers that are compared, each started alone on its core, and what each needs to be asked."""
+"""The compared servers, each started alone on its core, and what each needs to be asked."""
 
 import os
 import shutil
@@ -22,16 +22,16 @@ LIVE = 100_000
 
 
 class Missing(Exception):
-    """This cannot be measured here; the words say why."""
+    """This cannot be measured here; the message says why."""
 
 
 class Contestant:
-    """A server under test. `start` raises Missing or ServiceError when it cannot be had."""
+    """A server under test. `start` raises Missing or ServiceError when it is not available."""
 
     label = ""
     short = ""  # the label where there is little room
     ours = False
-    servers = 1  # processes, each with a core of its own where there are enough
+    servers = 1  # processes, each with its own core where there are enough
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
@@ -41,7 +41,7 @@ class Contestant:
 
     @property
     def tenants(self) -> list[Tenant]:
-        """Workspaces of ours to work in; empty at peers."""
+        """Our workspaces to work in; empty for other products."""
         return []
 
     @property
@@ -51,18 +51,19 @@ class Contestant:
         return machine.process_and_children(self.process.pid)
 
     def start(self) -> None:
-        """Start it, in the state it always starts in, and wait until it answers."""
+        """Start the server in its initial state, and wait until it answers."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Stop it and forget what it has stored."""
+        """Stop the server and delete what it has stored."""
         if self.process is not None:
             self.process.terminate()
             self.process.wait(START_S)
             self.process = None
 
     def settle(self) -> dict[str, float]:
-        """Let it finish what it has put off, so that the next run begins at rest; what that was."""
+        """Wait until the server has finished deferred work, so that the next run begins at rest; returns
+        what it waited for."""
         return {}
 
     def _spawn(self, command: list[str], env: Mapping[str, str] | None = None) -> None:
@@ -97,7 +98,7 @@ class Ours(Contestant):
         self.server: ServerProcess | None = None
 
     def site(self) -> Site:
-        """What it starts from."""
+        """The site that the server starts from."""
         return self.lab.embedded_site
 
     @property
@@ -107,13 +108,13 @@ class Ours(Contestant):
 
     @property
     def pids(self) -> list[int]:
-        """The processes that serve: the only one, or the children of the one that watches them."""
+        """The processes that serve: the only one, or the children of the supervisor."""
         assert self.server is not None and self.server.process is not None
         found = machine.process_and_children(self.server.process.pid)
         return found if self.servers == 1 else found[-self.servers :]
 
     def fill(self, copy: Copy) -> None:
-        """Write what is to be there before the server starts."""
+        """Write the rows that must exist before the server starts."""
 
     def start(self) -> None:
         self.copy = Copy(self.lab, self.site())
@@ -171,7 +172,7 @@ class TwoOnPostgres(OnPostgres):
     def start(self) -> None:
         self.env = {"WEB_PROCESSES": "2", "REDIS_URL": self.lab.redis.url}
         super().start()
-        time.sleep(1)  # the first of the two has answered; the second is about to
+        time.sleep(1)  # one of the two has answered; the other is about to
 
 
 class Before(Ours):
@@ -246,7 +247,7 @@ class Redis(Contestant):
 
 
 def uvicorn(application: str, port: int) -> list[str]:
-    """The command for uvicorn with what `serve` sets of it."""
+    """The command for uvicorn with the settings that `serve` uses."""
     fast = ["--loop", "uvloop", "--http", "httptools", "--lifespan", "off"]
     quiet = ["--no-access-log", "--log-level", "error", "--no-server-header", "--no-proxy-headers"]
     return [sys.executable, "-m", "uvicorn", application, "--port", str(port), *fast, *quiet]

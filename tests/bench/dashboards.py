@@ -1,4 +1,4 @@
-"""What boards cost those who ask for leases: the same load without and with a thousand live sockets."""
+"""What live boards cost agents that acquire: the same load without and with a thousand live sockets."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ CONNECTIONS = 32
 
 
 class Watchers:
-    """`watch` in a process of its own, on the load's cores."""
+    """`watch` in its own process, on the load's cores."""
 
     def __init__(self, server: Contestant, sockets: int) -> None:
         tenant = server.tenants[-1]
@@ -34,21 +34,21 @@ class Watchers:
             )
         assert self._process.stdout is not None
         if self._process.stdout.readline() != "ready\n":
-            said = self._process.communicate()[1].strip().splitlines()
-            raise Missing(f"no live sockets: {said[-1] if said else 'no words'}")
+            output = self._process.communicate()[1].strip().splitlines()
+            raise Missing(f"no live sockets: {output[-1] if output else 'no message'}")
 
     def stop(self) -> dict[str, int]:
-        """End it; what it saw: messages on the sockets, events that it caused."""
-        said, trouble = self._process.communicate(timeout=30)
+        """Stop the process; returns the numbers of messages on the sockets and of events that it caused."""
+        output, trouble = self._process.communicate(timeout=30)
         if self._process.returncode:
             raise Missing(f"the watchers failed: {trouble.strip().splitlines()[-1]}")
-        seen: dict[str, int] = json.loads(said)
+        seen: dict[str, int] = json.loads(output)
         return seen
 
 
 def dashboards(server: Contestant, timing: Timing) -> Metrics:
-    """Acquire's rate in one workspace beside a thousand events a second in another: unwatched, watched. And
-    what CPU those events and who watches them take alone."""
+    """Acquire's rate in one workspace beside a thousand events a second in another, without and with live
+    sockets; and the CPU that the events and the sockets take alone."""
     rates, cpu_percent, seen, took = [], [], {"messages": 0, "events": 0}, 1.0
     for sockets in (0, SOCKETS):
         watchers = Watchers(server, sockets)
@@ -73,7 +73,7 @@ def dashboards(server: Contestant, timing: Timing) -> Metrics:
 
 
 def _cpu_percent(server: Contestant, seconds: float) -> float:
-    """How much of one core the server takes."""
+    """The share of one core that the server uses."""
     before = machine.cpu_s(server.pids)
     time.sleep(seconds)
     return 100 * (machine.cpu_s(server.pids) - before) / seconds

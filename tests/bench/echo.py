@@ -1,4 +1,4 @@
-"""The ceiling: an ASGI application that does nothing but send back what it was sent."""
+"""The upper limit: an ASGI application that only sends back what it receives."""
 
 from typing import Any
 

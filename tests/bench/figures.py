@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Spread(NamedTuple):
-    """A figure measured several times."""
+    """A figure that was measured several times."""
 
     median: float
     low: float
@@ -14,7 +14,7 @@ class Spread(NamedTuple):
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """The median of some values, between the lowest and the highest of them."""
+    """The median of the values, with the lowest and the highest of them."""
     return Spread(median(values), min(values), max(values))
 
 
@@ -28,7 +28,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def shown(value: float) -> str:
-    """A figure as people read it: three digits that count, thousands apart."""
+    """A figure for people: three significant digits, thousands separated."""
     if value >= 1000:
         return f"{round(value, -1 if value >= 10_000 else 0):,.0f}".replace(",", " ")
     if value >= 100 or value == round(value):

@@ -1,6 +1,6 @@
-"""Filling the authority's tables through the product's own store, so that they are as it leaves them.
+"""Fills the authority's tables through the product's own store, so that they are as the store leaves them.
 
-Only while no server runs over them. Leases filled in last a day, and so they must under the server.
+Run it only while no server uses them. The leases last a day, and must also do so for the server.
 """
 
 import time
@@ -33,7 +33,7 @@ Clock = Callable[[], int] | None
 
 @contextmanager
 def store_of(copy: Copy, rules: Rules = RULES) -> Iterator[Store]:
-    """The store over a copy's tables, for as long as no server is."""
+    """The store over a copy's tables, while no server runs."""
     engine: Any
     if "DATABASE_URL" in copy.env:
         address = urlsplit(copy.env["DATABASE_URL"])
@@ -48,14 +48,15 @@ def store_of(copy: Copy, rules: Rules = RULES) -> Iterator[Store]:
 
 
 def agent(number: int) -> str:
-    """A DID as long as a did:key; made up, since a million of those would take longer than the benchmark."""
+    """A DID as long as a did:key; invented, because a million real ones would take longer than the
+    benchmark."""
     return f"did:web:agents.example:{number:033d}"
 
 
 def leases(store: Store, first: int, count: int, workspace: str = "", ends_at: int | None = None) -> None:
-    """`count` leases, numbered from `first`: all in one workspace, or a thousand in each of their own.
+    """`count` leases, numbered from `first`: all in one workspace, or a thousand in each of several.
 
-    They end a day from now, or all at the instant `ends_at` (ms since the epoch; SQLite alone).
+    They expire a day from now, or all at the instant `ends_at` (ms since the epoch; SQLite only).
     """
     clock = _clock(store) if ends_at is None else lambda: ends_at - DAY_MS
     for start in range(first, first + count, AT_ONCE):
@@ -66,12 +67,13 @@ def leases(store: Store, first: int, count: int, workspace: str = "", ends_at: i
 
 
 def resource(number: int) -> str:
-    """The name of a resource filled in."""
+    """The name of a resource that was filled in."""
     return f"lock:filled/{number:07d}"
 
 
 def chain(store: Store, workspace: str, length: int, prefix: str) -> None:
-    """`length` agents, each holding one resource and waiting for the next; the last one waits for none."""
+    """`length` agents, each of which holds one resource and waits for the next; the last one waits for
+    none."""
     names = [f"lock:{prefix}/{number:05d}" for number in range(length)]
     agents = [f"{agent(number)}:{prefix}" for number in range(length)]
     held = [Acquire(n, Mode.EXCLUSIVE, a, new_lease_id()) for n, a in zip(names, agents, strict=True)]
@@ -91,5 +93,5 @@ def _decide(store: Store, workspace: str, commands: list[Acquire], expected: typ
 
 
 def _clock(store: Store) -> Clock:
-    """The wall's, for a database that has none of its own."""
+    """The wall clock, for a database without its own."""
     return None if store.engine.shared else lambda: int(time.time() * 1000)

@@ -1,4 +1,4 @@
-"""What becomes of us as tables, chains and logs grow. Each part is a table with the columns to plot."""
+"""How speed changes as tables, chains and logs grow. Each part is a table and names the columns to plot."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ from .standing import Standing
 from .workloads import lease
 
 CHAINS = (10, 100, 1_000, 10_000)
-SMALL, FILLED = 0, 1  # the tenants that are measured: a small workspace beside filled ones, and a filled one
+SMALL, FILLED = 0, 1  # the measured tenants: a small workspace beside filled ones, and a filled one
 
-EXPIRY_AFTER_MS, FILL_MS = 10_000, 0.3  # for the start of a server, and a lease to be filled in
+EXPIRY_AFTER_MS, FILL_MS = 10_000, 0.3  # for the start of a server, and for each lease to fill in
 RECLAIM_S = 0.2
 
 Rows = list[list[Any]]
@@ -29,7 +29,8 @@ Part = dict[str, Any]
 
 
 def measure(lab: Lab, sizes: Sequence[int], seconds: float, only: tuple[str, ...]) -> list[Part]:
-    """The parts whose key begins with one of `only`, or all; one that cannot be measured says why instead."""
+    """The parts whose key begins with one of `only`, or all; a part that cannot be measured has the reason
+    instead."""
     parts = []
     for key, title, head, plot, rows in PARTS:
         if not key.startswith(only or ""):
@@ -44,7 +45,7 @@ def measure(lab: Lab, sizes: Sequence[int], seconds: float, only: tuple[str, ...
 
 
 def many_workspaces(site: Callable[[Lab], Site]) -> Callable[[Lab, Sequence[int], float], Rows]:
-    """Leases of others, a thousand a workspace, and what they cost one who has few."""
+    """Leases of others, a thousand in each workspace, and what they cost a tenant that has few."""
 
     def measure(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
         rows: Rows = []
@@ -66,7 +67,7 @@ def many_workspaces(site: Callable[[Lab], Site]) -> Callable[[Lab, Sequence[int]
 
 
 def one_workspace(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
-    """Leases of one workspace, and what its own agents and boards feel of them."""
+    """Leases of one workspace, and what they cost its own agents and boards."""
     rows: Rows = []
     filled = 0
     with Standing(lab, lab.embedded_site) as ours:
@@ -87,7 +88,7 @@ def one_workspace(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
 
 
 def chains(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
-    """The deadlock check: an acquire that walks a whole chain of waits, and one that closes it."""
+    """The deadlock check: an acquire that walks a whole chain of waits, and one that would close it."""
     rows: Rows = []
     for length in CHAINS:
         say(f"  {length}")
@@ -108,7 +109,7 @@ def chains(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
 
 
 def expiry(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
-    """Leases that all run out at the same instant, and what they cost one who asks meanwhile."""
+    """Leases that all expire at the same instant, and what they cost an agent that asks meanwhile."""
     rows: Rows = []
     for size in sizes:
         say(f"  {size}")
@@ -121,12 +122,12 @@ def expiry(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
                 if late < 0:
                     raise Missing(f"{size} leases ran out {-late:.0f} s before the server was ready")
                 time.sleep(late)
-                gone = Thread(target=ours.wait_until_reclaimed, args=(ends_at,))
-                gone.start()
+                reclaiming = Thread(target=ours.wait_until_reclaimed, args=(ends_at,))
+                reclaiming.start()
                 took: list[float] = []
-                while gone.is_alive():
+                while reclaiming.is_alive():
                     took += ours.acquires_ms(SMALL, RECLAIM_S)
-                gone.join()
+                reclaiming.join()
                 rows.append(
                     [size, ours.reclaimed_s, *(percentile(took, share) for share in (0.5, 0.99, 1.0))]
                 )
@@ -134,7 +135,7 @@ def expiry(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
 
 
 def ledger(lab: Lab, sizes: Sequence[int], seconds: float) -> Rows:
-    """Appends to the log of receipts."""
+    """Appends to the ledger."""
     with Standing(lab, lab.embedded_site) as ours:
         rows: Rows = ours.inside("ledger", *map(str, sizes))
     return rows

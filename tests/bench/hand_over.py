@@ -1,6 +1,5 @@
-"""How long a lease is nobody's: from a release being sent to the answer of the agent that waits for it, with
-its request open (`Prefer: wait`).
-"""
+"""How long a resource is free in a hand-over: from sending a release to the answer of the agent that waits
+for it with its request open (`Prefer: wait`)."""
 
 import select
 import socket
@@ -14,11 +13,11 @@ from .speech import Fault, Reply, http_reply
 from .workloads import Metrics, Timing, lease, release
 
 PAIRS = 4  # so that with several processes some hand over across them
-REST_S = 0.01  # until the wait is surely in the queue
+REST_S = 0.01  # after this time the wait is surely in the queue
 
 
 class Agent:
-    """One agent on a connection of its own."""
+    """One agent on its own connection."""
 
     def __init__(self, server: Contestant, resource: str, number: int) -> None:
         tenant = server.tenants[0]
@@ -28,19 +27,19 @@ class Agent:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self) -> None:
-        """Ask for the resource; the answer may take a while."""
+        """Acquire the resource; the answer may take a while."""
         self._socket.sendall(self._ask)
 
     def give(self) -> None:
-        """Release it; the answer is to be read."""
+        """Release the resource; the answer must be read."""
         self._socket.sendall(self._give)
 
     def is_answered(self, within_s: float) -> bool:
-        """Whether an answer begins to arrive in that time."""
+        """Whether an answer begins to arrive within that time."""
         return bool(select.select([self._socket], [], [], within_s)[0])
 
     def answer(self) -> Reply:
-        """The answer, once it is there. Fault unless it says yes."""
+        """The answer, once it is there. Raises Fault unless it is a success."""
         data = b""
         while (reply := http_reply(data)) is None:
             chunk = self._socket.recv(1 << 16)
@@ -57,7 +56,7 @@ class Agent:
 
 
 def hand_over(server: Contestant, timing: Timing) -> Metrics:
-    """p50 and p99 of a hand-over. Missing where the server does not hold requests open."""
+    """p50 and p99 of a hand-over. Raises Missing where the server does not hold requests open."""
     took: list[float] = []
     with pinned(server.cores.load):
         pairs = [
@@ -80,9 +79,9 @@ def hand_over(server: Contestant, timing: Timing) -> Metrics:
 
 
 def _turn(pair: list[Agent], rest_s: float = REST_S) -> float:
-    """Hand over within a pair, whose order is then the other way round; the seconds it took.
+    """Hand over within a pair, and swap its order; returns the seconds it took.
 
-    Missing when the waiter is answered within `rest_s`, before there is anything to hand over.
+    Raises Missing when the waiter is answered within `rest_s`, before the release.
     """
     holder, waiter = pair
     waiter.ask()

@@ -1,10 +1,10 @@
-"""Run in a process of its own: what is measured inside, without a server in between.
+"""Measurements within the product, without a server, in a process of their own.
 
-    python -m tests.bench.inside snapshot WORKSPACE    ms of the picture a live board begins with
+    python -m tests.bench.inside snapshot WORKSPACE    ms of the picture that a live board begins with
     python -m tests.bench.inside chain LENGTH          ms of the deadlock check alone, in memory
-    python -m tests.bench.inside ledger SIZE …         entries/s appended when there are that many
+    python -m tests.bench.inside ledger SIZE …         entries/s appended at each size of the ledger
 
-Prints one JSON document. The environment says where the databases are.
+Prints one JSON document. The environment names the databases.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ LEAVES = 500  # as many as the outbox moves at once
 
 
 def repeated_ms(action: Callable[[], object]) -> float:
-    """The median time of an action repeated for a while, at least three times."""
+    """The median time of an action that is repeated for a while, at least three times."""
     took: list[float] = []
     until = time.perf_counter() + REPEAT_S
     while len(took) < 3 or time.perf_counter() < until:
@@ -46,7 +46,8 @@ def snapshot(workspace: str) -> float:
 
 
 def chain(length: int) -> float:
-    """ms of deciding an acquire that would close a chain of that many waits: it is walked and told whole."""
+    """ms of deciding an acquire that would close a chain of that many waits, with the whole cycle in the
+    outcome."""
     from coordination.core.decide import decide
     from coordination.core.messages import Acquire
     from coordination.core.model import Mode, Rules
@@ -62,12 +63,13 @@ def chain(length: int) -> float:
 
 
 def ledger(sizes: list[int]) -> list[list[float]]:
-    """For each size: entries/s of the last appends before it is reached, bytes of the database an entry."""
+    """For each size: entries/s of the last appends before it is reached, and bytes of the database for
+    each entry."""
     from django.db import connections
 
     from intramedial.ledger import log
 
-    jws = "x" * 1100  # a receipt's
+    jws = "x" * 1100  # as long as a receipt's
     measured, count = [], 0
     for size in sizes:
         rate = 0.0

@@ -1,4 +1,4 @@
-"""What contestants share: a directory on a disk, private services, databases prepared once."""
+"""What contestants share: a directory on a disk, private services, databases that are prepared once."""
 
 import json
 import os
@@ -25,14 +25,14 @@ WORKSPACES = 40
 
 
 class Tenant(NamedTuple):
-    """A workspace and a key to it."""
+    """A workspace and a key for it."""
 
     workspace: str
     key: str
 
 
 class Site(NamedTuple):
-    """A prepared data directory, its database on PostgreSQL if it has one, and whom it knows."""
+    """A prepared data directory, its database if it is on PostgreSQL, and its tenants."""
 
     data_dir: Path
     database_url: str
@@ -40,7 +40,7 @@ class Site(NamedTuple):
 
 
 class Lab(AbstractContextManager["Lab"]):
-    """Everything a benchmark makes is in here, and gone when it is left."""
+    """A context that contains everything that a benchmark makes, and deletes it at its end."""
 
     def __init__(self) -> None:
         self.directory = machine.work_directory()
@@ -53,18 +53,19 @@ class Lab(AbstractContextManager["Lab"]):
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def place(self, name: str) -> Path:
-        """A path in the lab that nothing is at yet."""
+        """A new path in the lab."""
         self._count += 1
         return self.directory / f"{name}-{self._count}"
 
     @cached_property
     def postgres(self) -> Postgres:
-        """PostgreSQL with its own defaults, durable, on any core. ServiceError when it is not installed."""
+        """PostgreSQL with its own defaults, durable, on any core. Raises ServiceError when it is not
+        installed."""
         return Postgres(durable=True).start()
 
     @cached_property
     def redis(self) -> Redis:
-        """Redis for the channel layer. ServiceError when it is not installed."""
+        """Redis for the channel layer. Raises ServiceError when it is not installed."""
         return Redis().start()
 
     @cached_property
@@ -74,7 +75,7 @@ class Lab(AbstractContextManager["Lab"]):
 
     @cached_property
     def postgres_site(self) -> Site:
-        """All databases one on PostgreSQL."""
+        """One PostgreSQL database for all."""
         name = self.postgres.create_database()
         return self._prepare("postgres", self.postgres.url(name))
 
@@ -93,7 +94,7 @@ class Lab(AbstractContextManager["Lab"]):
 
 
 class Copy:
-    """A site's own copy for one server, to be changed and thrown away."""
+    """A server's own copy of a site, to be changed and deleted."""
 
     def __init__(self, lab: Lab, site: Site) -> None:
         self._lab = lab
@@ -113,7 +114,8 @@ class Copy:
         return name
 
     def server(self, on: frozenset[int], env: Mapping[str, str], descriptors: int = 0) -> ServerProcess:
-        """`manage.py serve` on these cores, over this copy; with so many descriptors, if it says how many."""
+        """`manage.py serve` on these cores over this copy; `descriptors` limits its open files, 0 does
+        not."""
         server = ServerProcess(self.data_dir, {**self.env, **env})
         server.descriptors = descriptors
         with pinned(on):
@@ -127,13 +129,13 @@ class Copy:
         return int(count)
 
     def leases(self) -> "closing[Any]":
-        """A connection to the authority's tables, to read."""
+        """A connection to the authority's tables, for reading."""
         if self._database:
             return closing(psycopg.connect(self.env["DATABASE_URL"], autocommit=True))
         return closing(sqlite3.connect(f"file:{self.data_dir}/leases.sqlite3?mode=ro", uri=True))
 
     def remove(self) -> None:
-        """Delete it."""
+        """Delete the copy."""
         if self._database:
             self._lab.postgres.drop_database(self._database)
         shutil.rmtree(self.data_dir, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""The client: many connections, one thread, one request under way on each.
+"""The client: many connections, one thread, one request at a time on each.
 
-Requests are bytes made beforehand and an answer is only searched for its end, so that on a core of its own
-the client is faster than anything it measures; `Sample.busy` says what share of that core it used.
+Requests are prepared bytes, and of an answer only its end is searched, so that on its own core the client
+is faster than everything it measures. `Sample.busy` is the share of that core that it used.
 """
 
 import select
@@ -19,8 +19,8 @@ PATIENCE_S = 10.0
 
 
 class Step(NamedTuple):
-    """One request of a conversation: its bytes, or how they follow from the answer before; `expected`: the
-    status it must get."""
+    """One request of a conversation: its bytes, or a function that makes them from the last answer.
+    `expected` is the status that the answer must have."""
 
     kind: str
     request: bytes | Callable[[bytes], bytes]
@@ -39,7 +39,7 @@ class Sample:
 
 
 class Connection:
-    """One conversation: its steps in turn, over and over, as fast as they are answered."""
+    """One conversation: its steps in turn, again and again, as fast as they are answered."""
 
     __slots__ = ("_frame", "_place", "_rest", "_steps", "sent_at", "socket", "step")
 
@@ -54,7 +54,7 @@ class Connection:
         self.sent_at = 0
 
     def send(self, before: bytes = b"") -> None:
-        """Send the next request; `before` is the body of the answer before it."""
+        """Send the next request; `before` is the body of the last answer."""
         self._place = (self._place + 1) % len(self._steps)
         self.step = self._steps[self._place]
         request = self.step.request
@@ -64,7 +64,7 @@ class Connection:
             raise Fault("a request did not fit into the socket")
 
     def receive(self) -> Reply | None:
-        """The answer, once all of it is there. Fault for one that was not expected."""
+        """The answer, once all of it is there. Raises Fault for an unexpected one."""
         data = self.socket.recv(1 << 18)
         if not data:
             raise Fault(f"the server closed a connection, having sent {self._rest[:300]!r}")
@@ -79,17 +79,17 @@ class Connection:
 
     @property
     def at_start(self) -> bool:
-        """Whether the step under way is the first of a cycle."""
+        """Whether the current step is the first of a cycle."""
         return self._place == 0
 
     @property
     def at_end(self) -> bool:
-        """Whether the step under way is the last of a cycle."""
+        """Whether the current step is the last of a cycle."""
         return self._place == len(self._steps) - 1
 
 
 def run(connections: Sequence[Connection], warm_up_s: float, measure_s: float) -> Sample:
-    """Let all connections speak for that long, finish their cycles and close them.
+    """Run all conversations for that long, finish their cycles and close the connections.
 
     Only the second part counts. Cycles are finished so that nothing is held when the next run begins.
     """
@@ -153,7 +153,7 @@ def _finish(poll: select.epoll, by_fd: dict[int, Connection]) -> None:
 
 
 def say(port: int, request: bytes, frame: Callable[[bytes], Reply | None]) -> Reply:
-    """One request and its answer, whatever it is."""
+    """Send one request; returns its answer, whatever it is."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connection:
         connection.sendall(request)
         data = b""

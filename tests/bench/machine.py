@@ -1,4 +1,4 @@
-"""The machine: its cores, what it is, and what a durable write costs on it."""
+"""The machine: its cores, its description, and what a durable write costs on it."""
 
 import os
 import platform
@@ -17,12 +17,12 @@ from tests.server import ROOT
 from tests.services import ServiceError, postgres_program
 
 PACKAGES = ("django", "django-ninja", "uvicorn", "uvloop", "httptools", "orjson", "pynacl", "psycopg")
-LOG_BYTES = 6_000_000  # beyond SQLite's automatic checkpoint
+LOG_BYTES = 6_000_000  # more than SQLite's automatic checkpoint
 IN_MEMORY = ("tmpfs", "ramfs")
 
 
 class Cores(NamedTuple):
-    """Which cores servers and the load have; `note` is empty when they are apart as they should be."""
+    """The cores of the servers and of the load; `note` is empty when they are apart, as they should be."""
 
     server: frozenset[int]
     load: frozenset[int]
@@ -30,7 +30,7 @@ class Cores(NamedTuple):
 
 
 def count() -> int:
-    """How many cores there are to use."""
+    """How many cores can be used."""
     return len(os.sched_getaffinity(0))
 
 
@@ -44,7 +44,7 @@ def cores(servers: int = 1) -> Cores:
 
 @contextmanager
 def pinned(to: frozenset[int]) -> Iterator[None]:
-    """Within it, this thread and every process it starts run on these cores alone."""
+    """Inside the context, this thread and every process that it starts run on these cores only."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, to)
     try:
@@ -54,7 +54,7 @@ def pinned(to: frozenset[int]) -> Iterator[None]:
 
 
 def work_directory() -> Path:
-    """A fresh directory on a disk: in memory, a durable write would cost nothing."""
+    """A new directory on a disk: in memory, a durable write would cost nothing."""
     for parent in (Path(tempfile.gettempdir()), ROOT / "var"):
         if parent.is_dir() and file_system(parent) not in IN_MEMORY:
             return Path(tempfile.mkdtemp(prefix="intramedial-bench-", dir=parent))
@@ -62,7 +62,7 @@ def work_directory() -> Path:
 
 
 def file_system(directory: Path) -> str:
-    """The type of the file system that a directory is on, `?` where that cannot be told."""
+    """The type of a directory's file system, `?` where it is not known."""
     try:
         mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
     except OSError:
@@ -72,7 +72,7 @@ def file_system(directory: Path) -> str:
 
 
 def describe() -> dict[str, Any]:
-    """What somebody needs to compare figures: hardware and versions; neither names nor paths."""
+    """What is needed to compare figures: hardware and versions, without names and paths."""
     return {
         "cpu": _cpu(),
         "cores": count(),
@@ -101,15 +101,16 @@ def _says(program: str) -> str | None:
         return None
     if found is None:
         return None
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=10).stdout
-    words = said.replace("v=", " ").split()
+    output = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=10).stdout
+    words = output.replace("v=", " ").split()
     return next((word for word in words if word[:1].isdigit()), None)
 
 
 def sqlite_commits_s(directory: Path, count: int) -> list[float]:
     """How long each of `count` durable commits of one small row took (WAL, synchronous=FULL).
 
-    The log has its full size before: a server that has run for a while writes over it, and extends nothing.
+    The log has its full size before: a server that has run for a while overwrites its log and does not
+    extend it.
     """
     database = sqlite3.connect(directory / "commit.sqlite3", isolation_level=None)
     database.execute("PRAGMA journal_mode = WAL")
@@ -151,16 +152,16 @@ def memory_mb(pids: list[int]) -> float:
 
 
 def cpu_s(pids: list[int]) -> float:
-    """The CPU time that some processes have taken so far."""
+    """The CPU time that some processes have used so far."""
     ticks = 0
     for pid in pids:
-        # The second field, a name, may hold blanks.
+        # The second field, a name, may contain spaces.
         after = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         ticks += int(after[11]) + int(after[12])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def process_and_children(pid: int) -> list[int]:
-    """A process and those it has started itself."""
+    """A process and its own child processes."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [pid, *map(int, children)]

@@ -1,7 +1,7 @@
 """Plots as SVG, drawn by hand: bars for servers side by side, lines for growth.
 
-An image in a README has no stylesheet but its own, so colours and type are set here, readable on light and on
-dark.
+An image in a README only has its own stylesheet, so colours and type are set here, readable on light and
+dark backgrounds.
 """
 
 import math
@@ -32,11 +32,11 @@ def draw(document: dict[str, Any]) -> str:
 
 
 def bars(rows: Iterable[dict[str, Any]]) -> str:
-    """Cycles a second of every row that has them, with its spread as a thin line."""
+    """Cycles a second of every row that has them, with the spread as a thin line."""
     rows = [row for row in rows if "cycles_s" in row.get("figures", {}) and not row["key"].startswith("echo")]
     longest = max((row["figures"]["cycles_s"][2] for row in rows), default=1.0)
     scale = (WIDTH - LABELS - MARGIN - 60) / longest
-    said = [_text(MARGIN, MARGIN, TITLE, "title")]
+    elements = [_text(MARGIN, MARGIN, TITLE, "title")]
     top = MARGIN + GAP
     for row in rows:
         median, low, high = row["figures"]["cycles_s"]
@@ -44,61 +44,61 @@ def bars(rows: Iterable[dict[str, Any]]) -> str:
         connections, _, rest = row["what"].partition(", and")[0].partition(" connection")
         label = f"{row['short']} · {connections}{rest.removeprefix('s')}"
         colour = OURS if row["ours"] else PEER
-        said += [
+        elements += [
             _text(LABELS - 8, middle + 4, label, anchor="end"),
             f'<rect x="{LABELS}" y="{top}" width="{median * scale:.1f}" height="{BAR}" fill="{colour}"/>',
             _line(LABELS + low * scale, middle, LABELS + high * scale, middle, "range"),
             _text(LABELS + high * scale + 8, middle + 4, shown(median)),
         ]
         top += BAR + GAP
-    return _svg(top + MARGIN / 2, said)
+    return _svg(top + MARGIN / 2, elements)
 
 
 def lines(parts: Sequence[dict[str, Any]]) -> str:
-    """One plot below the other; both axes logarithmic, so that growth in proportion is a slope of one."""
-    said: list[str] = []
+    """One plot below the other; both axes are logarithmic, so that proportional growth has a slope of one."""
+    elements: list[str] = []
     top = float(MARGIN)
     for part in parts:
-        said += _lines(part, top)
+        elements += _lines(part, top)
         top += PLOT_HEIGHT + 3 * MARGIN
-    return _svg(top, said)
+    return _svg(top, elements)
 
 
 def _lines(part: dict[str, Any], top: float) -> list[str]:
-    """`part["plot"]`: which columns are drawn over the first."""
+    """`part["plot"]` names the columns that are drawn over the first."""
     columns = part["plot"]
     xs = [float(row[0]) for row in part["rows"]]
     values = [float(row[column]) for row in part["rows"] for column in columns if _number(row[column])]
     if not values:
         return []
     x, y = _axis(xs, LEFT, WIDTH - MARGIN - 190), _axis(values, top + PLOT_HEIGHT, top + 24)
-    said = [_text(MARGIN, top + 4, part["title"], "title")]
+    elements = [_text(MARGIN, top + 4, part["title"], "title")]
     for value in _decades(values):
-        said += [
+        elements += [
             _line(LEFT, y(value), WIDTH - MARGIN - 190, y(value), "grid"),
             _text(LEFT - 6, y(value) + 4, shown(value), anchor="end"),
         ]
     for value in xs:
-        said.append(_text(x(value), top + PLOT_HEIGHT + 18, shown(value), anchor="middle"))
+        elements.append(_text(x(value), top + PLOT_HEIGHT + 18, shown(value), anchor="middle"))
     ends: list[tuple[float, str]] = []
     for colour, column in zip(LINES, columns, strict=False):
         points = [(x(float(row[0])), y(float(row[column]))) for row in part["rows"] if _number(row[column])]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
-        said.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        said += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{colour}"/>' for px, py in points]
+        elements.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        elements += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{colour}"/>' for px, py in points]
         if points:
             ends.append((points[-1][1], part["head"][column]))
-    return [*said, *_names(ends)]
+    return [*elements, *_names(ends)]
 
 
 def _names(ends: list[tuple[float, str]]) -> list[str]:
-    """The lines' names where the lines end, one below the other where those are close."""
-    said, free = [], 0.0
+    """The lines' names at their ends, moved apart where the ends are close."""
+    elements, free = [], 0.0
     for y, name in sorted(ends):
         free = max(y + 4, free)
-        said.append(_text(WIDTH - MARGIN - 180, free, name))
+        elements.append(_text(WIDTH - MARGIN - 180, free, name))
         free += 16
-    return said
+    return elements
 
 
 def _number(value: Any) -> bool:
@@ -125,8 +125,8 @@ def _line(x1: float, y1: float, x2: float, y2: float, of: str) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{of}"/>'
 
 
-def _svg(height: float, said: Iterable[str]) -> str:
+def _svg(height: float, elements: Iterable[str]) -> str:
     size = f'width="{WIDTH}" height="{height:.0f}" viewBox="0 0 {WIDTH} {height:.0f}"'
-    body = "\n".join(said)
+    body = "\n".join(elements)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">\n<style>{STYLE}</style>'
     return f"{head}\n{body}\n</svg>\n"

@@ -1,4 +1,4 @@
-"""Run in a process of its own: migrate the databases and make workspaces, each with a key.
+"""Migrates the databases and makes workspaces, each with a key, in a process of its own.
 
 python -m tests.bench.prepare COUNT    prints [["ws_…", "imk_…"], …]
 """
@@ -12,7 +12,7 @@ from django.core.management import call_command
 
 
 def main(count: int) -> None:
-    """Prepare what the environment names."""
+    """Prepare the databases that the environment names."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "intramedial.settings")
     django.setup()
     from intramedial import databases

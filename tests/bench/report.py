@@ -1,4 +1,4 @@
-"""Results as Markdown: the tables in docs/benchmarks.md, five lines in the README, between their markers."""
+"""Results as Markdown: the tables in docs/benchmarks.md and five lines in the README, between markers."""
 
 import json
 import re
@@ -60,23 +60,23 @@ def _row(row: dict[str, Any]) -> list[str]:
 
 
 def _besides(figures: dict[str, list[float]]) -> str:
-    said = []
+    parts = []
     if "refusals_s" in figures:
-        said.append(f"{_spread(figures, 'refusals_s')} refusals/s")
+        parts.append(f"{_spread(figures, 'refusals_s')} refusals/s")
     if "commit_p50_ms" in figures:
         p50, p99 = (shown(figures[f"commit_{name}_ms"][0]) for name in ("p50", "p99"))
-        said.append(f"an SQLite commit {p50} / {p99} ms")
+        parts.append(f"an SQLite commit {p50} / {p99} ms")
         p50, p99 = (shown(figures[f"fsync_{name}_ms"][0]) for name in ("p50", "p99"))
-        said.append(f"an fsync {p50} / {p99} ms")
+        parts.append(f"an fsync {p50} / {p99} ms")
     if "cost_percent" in figures:
-        said.append(f"{_spread(figures, 'cost_percent')} % less than unwatched")
+        parts.append(f"{_spread(figures, 'cost_percent')} % less than unwatched")
         cpu = (shown(figures[name][0]) for name in ("cpu_percent", "unwatched_cpu_percent"))
-        said.append("{} % of a core for the events and the sockets alone, {} % unwatched".format(*cpu))
-        said.append(f"{shown(figures['memory_mb'][0])} MB")
+        parts.append("{} % of a core for the events and the sockets alone, {} % unwatched".format(*cpu))
+        parts.append(f"{shown(figures['memory_mb'][0])} MB")
     if figures.get("ledger_behind", [0])[0]:
         behind, after = figures["ledger_behind"][0], figures["ledger_catches_up_s"][0]
-        said.append(f"ledger {shown(behind)} receipts behind at the end, up to date {shown(after)} s later")
-    return "; ".join(said)
+        parts.append(f"ledger {shown(behind)} receipts behind at the end, up to date {shown(after)} s later")
+    return "; ".join(parts)
 
 
 def _targets_table(targets: Iterable[dict[str, Any]]) -> str:
@@ -121,7 +121,7 @@ IN_SHORT = {
     "embedded.stampede": "embedded, 50 agents refused on one held resource",
     "embedded.alone": "embedded, one connection alone",
 }
-"""The rows that the README shows, by key."""
+"""The rows in the README, by key."""
 
 
 def in_short(document: dict[str, Any]) -> str:
@@ -142,8 +142,8 @@ def _median(figures: dict[str, list[float]], name: str) -> str:
 
 
 def write(results: Path) -> None:
-    """Put the last results between the markers of docs/benchmarks.md and of the README, and the plots beside
-    the other images.
+    """Put the last results between the markers of docs/benchmarks.md and the README, and the plots beside the
+    other images.
 
     Raises FileNotFoundError when nothing was measured yet.
     """
@@ -168,7 +168,7 @@ def _put(file: Path, new: str) -> None:
 
 
 def between_markers(text: str, new: str) -> str:
-    """`text` with what stands between the two markers replaced. ValueError where they are not."""
+    """`text` with a new text between the two markers. Raises ValueError where they are missing."""
     pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
     if not pattern.search(text):
         raise ValueError(f"the markers are missing: {BEGIN} … {END}")

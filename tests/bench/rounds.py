@@ -1,4 +1,4 @@
-"""Taking turns: in each round every contestant is started, asked everything, and stopped."""
+"""Taking turns: in each round every contestant is started, measured and stopped."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -19,19 +19,19 @@ from .workloads import Metrics, Timing
 
 @dataclass
 class Measured:
-    """The figures of one row, a set a round; `missing` says why there are none."""
+    """The figures of one row, a set for each round; `missing` says why there are none."""
 
     rounds: list[Metrics] = field(default_factory=list)
     missing: str = ""
 
 
 def say(words: str) -> None:
-    """Tell whoever waits how far it is."""
+    """Print the progress."""
     print(words, file=sys.stderr, flush=True)
 
 
 def take_turns(lab: Lab, rows: Sequence[Row], rounds: int, timing: Timing) -> dict[str, Measured]:
-    """Measure all rows, round by round. A row that fails once has no figures, but for the reason."""
+    """Measure all rows, round by round. A row that fails once has the reason instead of figures."""
     measured = {row.key: Measured() for row in rows}
     for number in range(rounds):
         for contestant, group in groupby(rows, key=lambda row: row.contestant):
@@ -76,7 +76,7 @@ def as_json(rows: Sequence[Row], measured: dict[str, Measured]) -> list[dict[str
 
 def _row_json(row: Row, measured: Measured) -> dict[str, Any]:
     server = row.contestant
-    said = {
+    fields = {
         "key": row.key,
         "server": server.label,
         "short": server.short,
@@ -84,32 +84,32 @@ def _row_json(row: Row, measured: Measured) -> dict[str, Any]:
         "what": row.what,
     }
     if note := machine.cores(row.contestant.servers).note:
-        said["note"] = note
+        fields["note"] = note
     if measured.missing:
-        return {**said, "missing": measured.missing}
+        return {**fields, "missing": measured.missing}
     names = measured.rounds[0]
     figures = {name: spread([metrics[name] for metrics in measured.rounds]) for name in names}
-    return {**said, "figures": {name: [round(value, 4) for value in of] for name, of in figures.items()}}
+    return {**fields, "figures": {name: [round(value, 4) for value in of] for name, of in figures.items()}}
 
 
 def targets_json(measured: dict[str, Measured]) -> list[dict[str, Any]]:
-    """Each target of these rows with the spread of what was reached, or the reason why it is not known."""
-    said = [_target_json(target, measured) for target in TARGETS]
-    return [target for target in said if target is not None]
+    """Each target of these rows with the spread of the reached values, or the reason why they are unknown."""
+    targets = [_target_json(target, measured) for target in TARGETS]
+    return [target for target in targets if target is not None]
 
 
 def _target_json(target: Target, measured: dict[str, Measured]) -> dict[str, Any] | None:
-    said = {"words": target.words, "unit": target.unit, "bound": target.bound, "least": target.least}
+    fields = {"words": target.words, "unit": target.unit, "bound": target.bound, "least": target.least}
     rounds = max([1, *(len(row.rounds) for row in measured.values())])
     try:
         values = [target.value(lambda row, name: _figure(measured[row], at, name)) for at in range(rounds)]  # noqa: B023
     except KeyError:
-        return None  # nobody asked for it
+        return None  # this row was not measured
     except Missing as reason:
-        return {**said, "missing": str(reason)}
+        return {**fields, "missing": str(reason)}
     if machine.count() < target.cores:
-        return {**said, "missing": f"that takes {target.cores} cores, and here are {machine.count()}"}
-    return {**said, "reached": [round(value, 4) for value in spread(values)]}
+        return {**fields, "missing": f"that takes {target.cores} cores, and here are {machine.count()}"}
+    return {**fields, "reached": [round(value, 4) for value in spread(values)]}
 
 
 def _figure(row: Measured, at: int, name: str) -> float:

@@ -1,4 +1,4 @@
-"""What goes over a connection: requests as bytes, and where an answer ends. HTTP/1.1 and RESP (Redis)."""
+"""The bytes on a connection: requests, and where an answer ends. HTTP/1.1 and RESP (Redis)."""
 
 import base64
 import json
@@ -6,23 +6,23 @@ from typing import Any, NamedTuple
 
 
 class Reply(NamedTuple):
-    """`status`: b"200" of HTTP, the first byte of RESP."""
+    """`status`: b"200" for HTTP, the first byte for RESP."""
 
     status: bytes
     body: bytes
 
 
 class Fault(Exception):
-    """A server answered what it should not have: nothing that was measured counts."""
+    """A server gave a wrong answer: nothing that was measured counts."""
 
 
 def post(path: str, body: Any, *headers: str) -> bytes:
-    """A POST of `body` as JSON on a connection that is kept."""
+    """A POST of `body` as JSON on a kept connection."""
     return _request("POST", path, json.dumps(body, separators=(",", ":")).encode(), headers)
 
 
 def get(path: str, *headers: str) -> bytes:
-    """A GET on a connection that is kept."""
+    """A GET on a kept connection."""
     return _request("GET", path, None, headers)
 
 
@@ -34,7 +34,7 @@ def _request(method: str, path: str, body: bytes | None, headers: tuple[str, ...
 
 
 def http_reply(data: bytes) -> Reply | None:
-    """The answer that `data` is, or None while some of it is missing. Fault for one without a length."""
+    """The answer in `data`, or None while it is incomplete. Raises Fault for an answer without a length."""
     end = data.find(b"\r\n\r\n")
     if end < 0:
         return None
@@ -51,14 +51,14 @@ def http_reply(data: bytes) -> Reply | None:
 
 
 def resp(*words: str) -> bytes:
-    """A command of Redis."""
+    """A Redis command."""
     parts = [b"*%d\r\n" % len(words)]
     parts += [b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode()) for word in words]
     return b"".join(parts)
 
 
 def resp_reply(data: bytes) -> Reply | None:
-    """A one-line answer of Redis (+, -, :), or the bulk string that an answer is."""
+    """A one-line answer of Redis (+, -, :), or a bulk string."""
     if not data.endswith(b"\r\n"):
         return None
     if data[:1] == b"$" and data.count(b"\r\n") < 2 and data != b"$-1\r\n":
@@ -67,5 +67,5 @@ def resp_reply(data: bytes) -> Reply | None:
 
 
 def base64_text(text: str) -> str:
-    """Text as etcd's HTTP gateway takes it."""
+    """Text in the form of etcd's HTTP gateway."""
     return base64.b64encode(text.encode()).decode()

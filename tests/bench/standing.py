@@ -1,4 +1,4 @@
-"""A server of ours whose data stay from one start to the next, and what is read from it."""
+"""One of our servers whose data stay from one start to the next, and measurements of it."""
 
 import json
 import os
@@ -24,7 +24,7 @@ READ_S = 1.0
 
 
 class Standing(Ours):
-    """As a context, the data; `running()` within it, the server over them."""
+    """A context for the data; `running()` is a context for the server over them."""
 
     def __init__(self, lab: Lab, site: Site) -> None:
         super().__init__(lab)
@@ -40,7 +40,7 @@ class Standing(Ours):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Within it, the server runs; `start_s` is how long it took until it was ready."""
+        """The server runs inside the context; `start_s` is the time until it was ready."""
         begun = time.monotonic()
         self.server = self.copied.server(self.cores.server, self.env)
         self.start_s = time.monotonic() - begun
@@ -66,7 +66,7 @@ class Standing(Ours):
         return p50, p99, sample.cycles / sample.seconds
 
     def acquires_ms(self, tenant: int, seconds: float) -> list[float]:
-        """How long each acquire took of an agent that is alone."""
+        """How long each acquire of a single agent took."""
         with pinned(self.cores.load):
             connection = Connection(self.port, cycle(self.tenants[tenant], 0), http_reply)
             return [took / 1e6 for took in run([connection], 0.0, seconds).latencies["acquire"]]
@@ -80,19 +80,19 @@ class Standing(Ours):
         self.reclaimed_s = time.time() - ends_at / 1000
 
     def first_ms(self, request: bytes) -> float:
-        """How long one request takes, whatever its answer."""
+        """How long one request takes, with any answer."""
         with pinned(self.cores.load):
             begun = time.perf_counter()
             say(self.port, request, http_reply)
             return (time.perf_counter() - begun) * 1000
 
     def read_ms(self, path: str, tenant: int = 0) -> float:
-        """The median time of a GET, alone."""
+        """The median time of a GET without other load."""
         request = get(path, f"Authorization: Bearer {self.tenants[tenant].key}")
         return self.alone_ms(Step("get", request), READ_S)
 
     def alone_ms(self, step: Step, seconds: float) -> float:
-        """The median time of one request, alone, over and over."""
+        """The median time of one request, repeated without other load."""
         return percentile(self._speak([[step]], seconds).latencies[step.kind], 0.5) / 1e6
 
     def wait_ms(self, tenant: int, query: str) -> float:
@@ -101,7 +101,7 @@ class Standing(Ours):
 
     @property
     def memory_mb(self) -> float:
-        """Its resident memory."""
+        """The server's resident memory."""
         return memory_mb(self.pids)
 
     def inside(self, *arguments: str) -> Any:
@@ -109,14 +109,14 @@ class Standing(Ours):
         data = {"INTRAMEDIAL_DATA_DIR": str(self.copied.data_dir)}
         env = {**os.environ, **self.copied.env, **self.env, **data}
         with pinned(self.cores.server):
-            said = subprocess.run(
+            output = subprocess.run(
                 [sys.executable, "-m", "tests.bench.inside", *arguments],
                 cwd=ROOT,
                 env=env,
                 stdout=subprocess.PIPE,
                 check=True,
             ).stdout
-        return json.loads(said)
+        return json.loads(output)
 
     def bytes_of_leases(self) -> int:
         """The size of the authority's tables and indexes."""

@@ -1,4 +1,4 @@
-"""The rows of the table: which server, asked what; and the targets that follow from them."""
+"""The rows of the table: which server does what; and the targets for them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,14 +15,22 @@ from .contestants import (
     TwoOnPostgres,
 )
 from .dashboards import dashboards
-from .durable import alone
 from .hand_over import hand_over
-from .workloads import Workload, echo, etcd_cycle, many_workspaces, one_workspace, redis_cycle, stampede
+from .workloads import (
+    Workload,
+    alone,
+    echo,
+    etcd_cycle,
+    many_workspaces,
+    one_workspace,
+    redis_cycle,
+    stampede,
+)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row. `quick` rows are measured in a hurry as well."""
+    """One row. `quick` rows are part of the quick run."""
 
     key: str
     contestant: type[Contestant]
@@ -31,8 +39,8 @@ class Row:
     quick: bool = False
 
 
-# In this order they are measured: what is compared stands together, for a machine that is shared with others
-# changes its pace from minute to minute.
+# The order of measurement: compared rows are neighbours, because a shared machine changes its pace from
+# minute to minute.
 ROWS = (
     Row("echo.128", Echo, "128 connections", echo(128)),
     Row("echo.32", Echo, "32 connections", echo(32), quick=True),
@@ -63,7 +71,7 @@ ROWS = (
 )
 
 APART = 4
-"""Cores that keep two servers, their database and the load out of one another's way."""
+"""So many cores keep two servers, their database and the load apart."""
 
 Value = Callable[[str, str], float]
 """The figure of a row by name, in one round."""
@@ -71,9 +79,9 @@ Value = Callable[[str, str], float]
 
 @dataclass(frozen=True)
 class Target:
-    """A ratio or a figure of one round, and what it must reach: `least`, at least that, else at most.
+    """A ratio or a figure of one round, and its target: `least` means at least, otherwise at most.
 
-    `cores`: with fewer, it says how cores are shared and not how fast anything is.
+    `cores`: on fewer cores, the figure shows how cores are shared and not how fast the server is.
     """
 
     words: str

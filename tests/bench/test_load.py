@@ -12,10 +12,10 @@ from tests.bench.speech import Fault, http_reply, post
 
 
 class Server:
-    """Answers each request with its own path, in two pieces; `heard` counts the paths."""
+    """Answers each request with the request's path, in two pieces; `requests` counts the paths."""
 
     def __init__(self) -> None:
-        self.heard: Counter[bytes] = Counter()
+        self.requests: Counter[bytes] = Counter()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         Thread(target=self._accept, daemon=True).start()
@@ -32,7 +32,7 @@ class Server:
         with connection:
             while request := connection.recv(4096):
                 path = request.split(b" ")[1]
-                self.heard[path] += 1
+                self.requests[path] += 1
                 status = b"500 No" if path == b"/fails" else b"200 OK"
                 connection.sendall(b"HTTP/1.1 %s\r\ncontent-length: %d\r\n" % (status, len(path)))
                 connection.sendall(b"\r\n" + path)
@@ -40,7 +40,7 @@ class Server:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """A server of this test alone."""
+    """A server for one test."""
     started = Server()
     yield started
     started.listener.close()
@@ -49,15 +49,15 @@ def server() -> Iterator[Server]:
 def test_every_cycle_is_finished_and_only_whole_ones_count(server):
     steps = [Step("one", post("/one", {})), Step("two", lambda before: post("/two" + before.decode(), {}))]
     sample = run([Connection(server.port, steps, http_reply) for _ in range(3)], 0.0, 0.05)
-    assert set(server.heard) == {b"/one", b"/two/one"}
-    assert server.heard[b"/one"] == server.heard[b"/two/one"] > 0
+    assert set(server.requests) == {b"/one", b"/two/one"}
+    assert server.requests[b"/one"] == server.requests[b"/two/one"] > 0
     assert sample.requests == sum(len(measured) for measured in sample.latencies.values())
-    assert 0 < sample.cycles <= server.heard[b"/two/one"]
+    assert 0 < sample.cycles <= server.requests[b"/two/one"]
 
 
 def test_what_comes_before_the_measurement_does_not_count(server):
     sample = run([Connection(server.port, [Step("one", post("/one", {}))], http_reply)], 0.05, 0.0)
-    assert sample.requests == 0 < server.heard[b"/one"]
+    assert sample.requests == 0 < server.requests[b"/one"]
 
 
 def test_an_answer_that_was_not_expected_ends_the_run(server):

@@ -62,7 +62,7 @@ GROWTH = {
 
 
 def figures(**rows: list[dict[str, float]]) -> dict[str, Measured]:
-    """What was measured, by row with `_` for the point of its key."""
+    """Measurements by row, with `_` for the dot of its key."""
     return {key.replace("_", "."): Measured(rounds) for key, rounds in rows.items()}
 
 
@@ -72,7 +72,7 @@ def line_of(text: str, words: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_a_row_shows_the_median_and_in_brackets_what_differs_from_it():
+def test_a_row_shows_the_median_and_a_differing_spread_in_brackets():
     cells = line_of(report.markdown(TABLE), ROW["server"])
     assert cells[1:5] == ["32 connections", "5 000", "2 500 (2 400 – 2 600)", "6.50 (6 – 7)"]
 
@@ -89,7 +89,7 @@ def test_a_target_is_met_or_not_or_unknown(words, mark):
     assert cells[3] == mark
 
 
-def test_machine_and_date_stand_below():
+def test_machine_and_date_are_below_the_table():
     assert report.markdown(TABLE).splitlines()[-1].startswith("2026-01-31, a CPU, 2 cores, 4 GB, Linux 6.1")
 
 
@@ -102,7 +102,7 @@ def test_a_target_is_a_ratio_of_the_same_round():
     assert target["reached"] == [2.5, 2.0, 3.0]
 
 
-def test_a_target_whose_row_is_missing_says_why_and_one_nobody_asked_for_is_left_out():
+def test_a_target_without_its_row_has_the_reason_and_one_not_measured_is_left_out():
     measured = figures(embedded_32=[{"cycles_s": 2000.0}], etcd_32=[])
     measured["etcd.32"].missing = "etcd is not installed"
     (target,) = targets_json(measured)
@@ -110,13 +110,13 @@ def test_a_target_whose_row_is_missing_says_why_and_one_nobody_asked_for_is_left
     assert "reached" not in target
 
 
-def test_growth_has_a_table_a_part():
+def test_growth_has_a_table_for_each_part():
     text = report.markdown(GROWTH)
     assert line_of(text, "1000") == ["1000", "0.75"]
     assert "**Missing**: not measured: no PostgreSQL" in text
 
 
-def test_the_readme_changes_between_the_markers_alone():
+def test_the_readme_only_changes_between_the_markers():
     before = f"head\n{report.BEGIN}\nold\n{report.END}\ntail\n"
     after = report.between_markers(before, "new \\1")
     assert after == f"head\n{report.BEGIN}\n\nnew \\1\n\n{report.END}\ntail\n"

@@ -1,4 +1,4 @@
-"""Where an answer ends, and what is asked."""
+"""Where an answer ends, and the bytes of requests."""
 
 import json
 
@@ -11,7 +11,7 @@ ANSWER = b'HTTP/1.1 409 Conflict\r\nContent-Length: 11\r\ncontent-type: applicat
 LAST = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
 
 
-def test_a_post_says_how_long_it_is():
+def test_a_post_has_a_content_length():
     head, _, body = post("/path", {"a": "é"}, "Authorization: Bearer x").partition(b"\r\n\r\n")
     lines = head.split(b"\r\n")
     assert lines[0] == b"POST /path HTTP/1.1"
@@ -26,11 +26,11 @@ def test_a_get_has_no_body():
 
 
 @pytest.mark.parametrize("length", range(len(ANSWER)))
-def test_an_answer_that_has_not_arrived_whole_is_none_yet(length):
+def test_an_incomplete_answer_is_none(length):
     assert http_reply(ANSWER[:length]) is None
 
 
-def test_an_answer_that_has_arrived_has_its_status_and_body():
+def test_a_complete_answer_has_its_status_and_body():
     assert http_reply(ANSWER) == Reply(b"409", b'{"ok":false')
     assert http_reply(LAST) == Reply(b"200", b"{}")
 
@@ -54,7 +54,7 @@ def test_an_answer_of_redis_ends_with_its_line():
 
 
 @pytest.mark.parametrize("payload", [0, 125, 126, 65_535, 65_536, 100_000])
-def test_a_frame_of_a_socket_has_the_length_it_says(payload):
+def test_the_length_of_a_socket_frame_is_read_from_its_head(payload):
     if payload < 126:
         head = bytes([0x81, payload])
     elif payload < 65_536:

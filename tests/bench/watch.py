@@ -1,9 +1,9 @@
-"""Run in a process of its own: boards that watch a workspace, and events in it to be watched.
+"""Live boards that watch a workspace, and events in it for them, in a process of its own.
 
     python -m tests.bench.watch PORT WORKSPACE KEY SOCKETS EVENTS_A_SECOND
 
-Prints `ready` once all sockets have their snapshot, then goes on until its standard input is closed, and
-prints {"messages", "events"} as it ends.
+Prints `ready` once all sockets have their snapshot, goes on until its standard input is closed, and then
+prints {"messages", "events"}.
 """
 
 import json
@@ -22,8 +22,8 @@ SPEAKERS = 16
 
 
 class Board:
-    """One live socket whose frames are counted and thrown away. It offers what browsers do: to take them
-    compressed."""
+    """One live socket whose frames are counted and thrown away. Like a browser it accepts compressed
+    frames."""
 
     def __init__(self, port: int, tenant: Tenant) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
@@ -50,7 +50,7 @@ class Board:
         self.socket.setblocking(False)
 
     def receive(self) -> int:
-        """Take what has arrived; returns how many messages that completes."""
+        """Read what has arrived; returns how many messages are complete with it."""
         data = self.socket.recv(1 << 18)
         if not data:
             raise Fault("a live socket was closed")
@@ -80,7 +80,7 @@ def _frame_length(data: bytes) -> int | None:
 
 
 class Speakers:
-    """Cycles in the watched workspace at a steady rate, as long as the server keeps up."""
+    """Cycles in the watched workspace at a fixed rate, as long as the server keeps up."""
 
     def __init__(self, port: int, tenant: Tenant, requests_a_second: float) -> None:
         self._idle = [
@@ -92,17 +92,17 @@ class Speakers:
         self.answered = 0
 
     def speak(self) -> float:
-        """Send what is due; returns in how many seconds the next is."""
+        """Send what is due; returns in how many seconds the next request is due."""
         now = time.monotonic()
         while self._idle and self._next <= now:
             self._idle.pop(0).send()
             self._next += self._pause_s
         if self._next < now - 1:
-            self._next = now  # it does not keep up: what was not asked is not asked later
+            self._next = now  # the server does not keep up: missed requests are not sent later
         return max(0.0, self._next - now) if self._idle else 1.0
 
     def receive(self, fd: int) -> None:
-        """Take an answer."""
+        """Read an answer."""
         connection = self.by_fd[fd]
         if connection.receive() is not None:
             self.answered += 1

@@ -1,7 +1,7 @@
-"""What is said to a server, and the figures that come of it.
+"""The requests to a server, and the figures that result.
 
-Each workload takes a contestant that runs and a timing, and returns its figures by name: rates per second,
-times in milliseconds, `load_busy` the share of its core that the client used.
+Each workload gets a running contestant and a timing, and returns its figures by name: rates per second,
+times in milliseconds, and `load_busy`, the share of its core that the client used.
 """
 
 import json
@@ -12,6 +12,7 @@ from nacl.signing import SigningKey
 
 from intramedial.identity.did import did_key_from_public
 
+from . import machine
 from .contestants import Contestant
 from .figures import percentile
 from .lab import Tenant
@@ -24,7 +25,7 @@ STAMPEDE = 50
 
 
 class Timing(NamedTuple):
-    """How long a run lasts: what does not count, and what does."""
+    """How long a run lasts: the part that does not count, and the part that does."""
 
     warm_up_s: float
     measure_s: float
@@ -40,12 +41,12 @@ def did(number: int) -> str:
 
 
 def lease(tenant: Tenant, resource: str, agent: int | str, prefer: str = "") -> bytes:
-    """A request for a lease; `agent` by number or by DID."""
+    """An acquire; `agent` is a number or a DID."""
     return _ask(tenant, "lease", resource, agent, prefer)
 
 
 def release(tenant: Tenant, resource: str, agent: int) -> bytes:
-    """A request to give a lease back."""
+    """A release."""
     return _ask(tenant, "release", resource, agent)
 
 
@@ -59,7 +60,7 @@ def _ask(tenant: Tenant, verb: str, resource: str, agent: int | str, prefer: str
 
 
 def cycle(tenant: Tenant, number: int) -> list[Step]:
-    """Acquire and release, of a resource and an agent of its own."""
+    """Acquire and release of its own resource by its own agent."""
     resource = f"lock:bench/{number}"
     return [
         Step("acquire", lease(tenant, resource, number)),
@@ -68,14 +69,14 @@ def cycle(tenant: Tenant, number: int) -> list[Step]:
 
 
 def one_workspace(connections: int) -> Workload:
-    """Cycles on distinct resources of one workspace."""
+    """Cycles on different resources of one workspace."""
     return lambda server, timing: _cycles(
         server, timing, [cycle(server.tenants[0], number) for number in range(connections)]
     )
 
 
 def many_workspaces(connections: int) -> Workload:
-    """Cycles on distinct resources, spread over all workspaces."""
+    """Cycles on different resources, spread over all workspaces."""
 
     def steps(server: Contestant) -> list[list[Step]]:
         tenants = server.tenants
@@ -85,7 +86,7 @@ def many_workspaces(connections: int) -> Workload:
 
 
 class _EtcdCycle:
-    """Lease, lock, revoke (which unlocks), of a name of its own."""
+    """Lease, lock, revoke (which unlocks) of its own name."""
 
     def __init__(self, number: int) -> None:
         self._name = base64_text(f"bench/{number}")
@@ -104,7 +105,7 @@ class _EtcdCycle:
 
 
 def etcd_cycle(connections: int) -> Workload:
-    """etcd's own way to a lock and back."""
+    """etcd's own way to lock and unlock."""
     return lambda server, timing: _cycles(
         server, timing, [_EtcdCycle(number).steps() for number in range(connections)]
     )
@@ -114,7 +115,7 @@ _UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del'
 
 
 def redis_cycle(connections: int) -> Workload:
-    """The lock of Redis's own documentation: SET NX PX, and deletion by who set it alone."""
+    """The lock in Redis's own documentation: SET NX PX, and deletion only by the client that set it."""
 
     def steps(sha: str, number: int) -> list[Step]:
         name, owner = f"bench/{number}", did(number)
@@ -133,7 +134,7 @@ def redis_cycle(connections: int) -> Workload:
 
 
 def echo(connections: int) -> Workload:
-    """A request as ours, sent back."""
+    """A request like ours, sent back."""
     steps = [Step("acquire", lease(Tenant("ws_none", "imk_" + "0" * 49), "lock:bench/0", 0))]
     return lambda server, timing: _cycles(server, timing, [steps] * connections)
 
@@ -160,11 +161,37 @@ def _latency(sample: Sample, kind: str) -> Metrics:
     return {"p50_ms": percentile(took, 0.5) / 1e6, "p99_ms": percentile(took, 0.99) / 1e6}
 
 
+# --- a single request ---------------------------------------------------------------------------------------
+
+WRITES_A_SECOND = 100  # of the measured time, so that more time means more writes
+
+
+def alone(server: Contestant, timing: Timing) -> Metrics:
+    """Acquire without other load; SQLite's commit of a small row and a file's fsync, before and after.
+
+    The commits and fsyncs run on the server's core, in the file system of the server's directory.
+    """
+    half = max(50, int(timing.measure_s * WRITES_A_SECOND))
+    commits, syncs = _writes(server, half)
+    metrics = one_workspace(1)(server, timing) | server.settle()
+    more_commits, more_syncs = _writes(server, half)
+    for name, took in (("commit", commits + more_commits), ("fsync", syncs + more_syncs)):
+        metrics[f"{name}_p50_ms"] = percentile(took, 0.5) * 1e3
+        metrics[f"{name}_p99_ms"] = percentile(took, 0.99) * 1e3
+    return metrics
+
+
+def _writes(server: Contestant, count: int) -> tuple[list[float], list[float]]:
+    with pinned(server.cores.server):
+        directory = server.lab.directory
+        return machine.sqlite_commits_s(directory, count), machine.fsyncs_s(directory, count)
+
+
 # --- one resource for all -----------------------------------------------------------------------------------
 
 
 def stampede(server: Contestant, timing: Timing) -> Metrics:
-    """Refusals: fifty agents ask without a pause for what another holds."""
+    """Refusals: fifty agents ask without a pause for a resource that another holds."""
     tenant, resource = server.tenants[0], "lock:bench/hot"
     held = say(server.port, lease(tenant, resource, STAMPEDE), http_reply)
     if held.status != b"200":

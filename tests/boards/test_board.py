@@ -1,4 +1,4 @@
-"""The live board's pages and what its scripts ask for, without a browser."""
+"""The live board's pages and the data that its scripts request, without a browser."""
 
 import json
 from collections.abc import Callable
@@ -17,45 +17,45 @@ Browse = Callable[..., Client]
 
 
 def text(answer: Any, status: int = 200) -> str:
-    """A page, which must be a valid one."""
+    """The text of a page; fails unless it is a valid page."""
     assert answer.status_code == status, answer.status_code
-    said: str = answer.content.decode()
-    html5lib.HTMLParser(strict=True).parse(said)
-    return said
+    page: str = answer.content.decode()
+    html5lib.HTMLParser(strict=True).parse(page)
+    return page
 
 
-def test_a_page_for_those_who_have_no_scripts(browse: Browse, conduct: Conduct, workspace: Any) -> None:
+def test_the_page_works_without_scripts(browse: Browse, conduct: Conduct, workspace: Any) -> None:
     conduct.acquire(ANA, "lock:<a>")
     conduct.acquire(BEA, "lock:<a>")
-    said = text(browse().get(path("board", workspace)))
-    assert "lock:&lt;a&gt;" in said
-    assert "lock:<a>" not in said
-    assert ANA in said and BEA in said
-    assert "lse_" not in said
+    page = text(browse().get(path("board", workspace)))
+    assert "lock:&lt;a&gt;" in page
+    assert "lock:<a>" not in page
+    assert ANA in page and BEA in page
+    assert "lse_" not in page
 
 
-def test_a_resource_with_its_history(browse: Browse, conduct: Conduct, workspace: Any) -> None:
+def test_the_page_of_a_resource_shows_its_history(browse: Browse, conduct: Conduct, workspace: Any) -> None:
     conduct.acquire(ANA, "lock:a")
     conduct.release(ANA, "lock:a")
     conduct.acquire(BEA, "lock:a")
     conduct.acquire(CID, "lock:b")
     settled(workspace.public_id)
     client = browse()
-    said = text(client.get(path("board_resource", workspace), {"nombre": "lock:a"}))
-    assert said.count("Concedido</a>") == 2
-    assert said.count("Devuelto</a>") == 1
-    assert CID not in said
-    assert "lse_" not in said
-    assert "Revocar la concesión" not in said
+    page = text(client.get(path("board_resource", workspace), {"nombre": "lock:a"}))
+    assert page.count("Concedido</a>") == 2
+    assert page.count("Devuelto</a>") == 1
+    assert CID not in page
+    assert "lse_" not in page
+    assert "Revocar la concesión" not in page
     assert "Nadie lo tiene" in text(client.get(path("board_resource", workspace), {"nombre": "lock:other"}))
 
 
 @pytest.mark.parametrize("name", ["", " lock:a", "a\x00b", "\u202elock", "x" * 257])
-def test_what_cannot_be_a_name_is_no_page(browse: Browse, workspace: Any, name: str) -> None:
+def test_a_bad_resource_name_is_not_found(browse: Browse, workspace: Any, name: str) -> None:
     assert browse().get(path("board_resource", workspace), {"nombre": name}).status_code == 404
 
 
-def test_search_by_the_beginning_of_a_name(browse: Browse, conduct: Conduct, workspace: Any) -> None:
+def test_the_search_finds_names_by_their_beginning(browse: Browse, conduct: Conduct, workspace: Any) -> None:
     for name in ("lock:a", "lock:ab", "lock:b", "lock:%", "lock:free"):
         conduct.acquire(ANA, name)
     conduct.acquire(BEA, "lock:ab")
@@ -74,19 +74,19 @@ def test_search_by_the_beginning_of_a_name(browse: Browse, conduct: Conduct, wor
     assert found("nothing") == found("") == found("\x00") == {}
 
 
-def test_the_conduct_of_agents(browse: Browse, conduct: Conduct, workspace: Any) -> None:
+def test_the_conduct_of_agents_is_listed(browse: Browse, conduct: Conduct, workspace: Any) -> None:
     conduct.acquire(ANA, "lock:a")
     conduct.release(ANA, "lock:a")
     conduct.acquire(ANA, "lock:a")
     conduct.passes(30_000)
-    dids = [ANA, "did:example:stranger", "no did", "\x00", *[f"did:example:{n}" for n in range(100)]]
+    dids = [ANA, "did:example:unknown", "no did", "\x00", *[f"did:example:{n}" for n in range(100)]]
     answer = browse().get(path("board_conduct", workspace), {"did": dids}).json()
     [ana] = answer["agents"]
     assert (ana["did"], ana["trust"]) == (ANA, 45.5)
     assert [move["delta"] for move in ana["moves"]] == [-5.0, 0.5]
 
 
-def test_only_owners_end_a_lease_and_only_the_one_they_looked_at(
+def test_only_owners_revoke_a_lease_and_only_the_displayed_one(
     browse: Browse, conduct: Conduct, workspace: Any
 ) -> None:
     token = conduct.acquire(ANA, "lock:a").lease.token
@@ -99,7 +99,7 @@ def test_only_owners_end_a_lease_and_only_the_one_they_looked_at(
     wrong = text(owner.post(address, {**form, "name": "lock:b"}), 422)
     assert "No es el nombre de este recurso" in wrong
     assert "colgado" in wrong
-    assert owner.post(address, {**form, "agent": "nobody"}).status_code == 404
+    assert owner.post(address, {**form, "agent": "unknown"}).status_code == 404
     assert owner.post(address, {}).status_code == 404
 
     for _ in range(2):
@@ -111,7 +111,7 @@ def test_only_owners_end_a_lease_and_only_the_one_they_looked_at(
 
 
 @pytest.mark.parametrize("name", ["board", "board_resource", "board_search", "board_conduct"])
-def test_strangers_find_nothing(client: Client, browse: Browse, workspace: Any, name: str) -> None:
+def test_others_find_nothing(client: Client, browse: Browse, workspace: Any, name: str) -> None:
     from intramedial.workspaces import provision
 
     other = provision.create_workspace("other")
@@ -121,9 +121,9 @@ def test_strangers_find_nothing(client: Client, browse: Browse, workspace: Any, 
     assert answer["Location"].startswith("/acceso/?next=/espacios/")
 
 
-def test_the_scripts_words_are_the_pages_language(browse: Browse, workspace: Any) -> None:
+def test_the_scripts_texts_have_the_pages_language(browse: Browse, workspace: Any) -> None:
     client = browse()
     for address, word in ((path("board", workspace), "En vivo"), ("/en" + path("board", workspace), "Live")):
-        said = text(client.get(address))
-        found = html5lib.parse(said, namespaceHTMLElements=False).find(".//script[@id='texts']")
+        page = text(client.get(address))
+        found = html5lib.parse(page, namespaceHTMLElements=False).find(".//script[@id='texts']")
         assert json.loads(found.text)["live_live"] == word

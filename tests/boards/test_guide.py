@@ -1,4 +1,4 @@
-"""The page on live sockets says what the sockets do."""
+"""The page on live sockets describes what the sockets do."""
 
 from django.test import Client
 
@@ -9,11 +9,11 @@ from intramedial.http.problems import Problem
 from tests.boards.test_board import text
 
 
-def test_every_code_is_told_and_every_event(client: Client) -> None:
-    told = {(closing.code, closing.reason) for closing in CLOSINGS}
+def test_every_code_and_every_event_is_described(client: Client) -> None:
+    codes = {(closing.code, closing.reason) for closing in CLOSINGS}
     reasons = ("unauthenticated", "trial_expired", "forbidden", "not_found", "authority_unavailable")
     refusals = {base_consumer.ending(Problem(reason, "")) for reason in reasons}
-    assert told == {
+    assert codes == {
         *refusals,
         base_consumer.SLOW,
         base_consumer.FLOOD,
@@ -22,6 +22,6 @@ def test_every_code_is_told_and_every_event(client: Client) -> None:
         (1012, ""),
     }
     assert {kind.name for kind in KINDS} == set(Kind)
-    said = text(client.get("/docs/panel/"))
-    assert all(str(code) in said and reason in said for code, reason in told)
+    page = text(client.get("/docs/panel/"))
+    assert all(str(code) in page and reason in page for code, reason in codes)
     assert "Following a workspace live" in text(client.get("/en/docs/panel/"))

@@ -1,7 +1,7 @@
-"""The core and the reference side by side: every answer, every state and every event has to be the same.
+"""The core and the reference run side by side: every answer, every state and every event must be the same.
 
-The core runs twice: *lazy* settles only when it is asked something, *eager* also at every instant in between,
-as if an alarm never slept. Neither may ever differ from the other or from the reference.
+The core runs twice. *lazy* settles only when it is asked something. *eager* also settles at every instant
+in between, like an expiry task that never sleeps. Neither may differ from the other or from the reference.
 """
 
 from __future__ import annotations
@@ -32,12 +32,11 @@ from coordination.core.settle import settle
 from coordination.core.waitgraph import deadlocks, edges
 from coordination.core.world import World
 
-from .cycles import has_cycle
-from .reference import Reference
+from .reference import Reference, has_cycle
 
 
 class Trio:
-    """A lazy core, an eager core and the reference, asked the same at the same time."""
+    """A lazy core, an eager core and the reference, which get the same commands at the same times."""
 
     def __init__(self, rules: Rules, active_limit: int | None = None, start: int = 0):
         self.lazy, self.eager = World.of(rules), World.of(rules)
@@ -50,7 +49,7 @@ class Trio:
         return self.reference.now
 
     def outage(self, until: int) -> None:
-        """Nothing ran from now until `until`; from then on everything knows it."""
+        """No process ran from now until `until`; from then on all three know of the outage."""
         self.reference.outages.append((self.now, until))
         self.lazy.outages = self.eager.outages = (*self.lazy.outages, Outage(self.now, until))
 
@@ -77,7 +76,7 @@ class Trio:
         assert self.lazy.resources == self.eager.resources
         assert self.lazy.agents == self.eager.agents
         assert state_of(self.lazy) == state_of_reference(reference)
-        assert self.lazy.active == reference._active_count()
+        assert self.lazy.active == reference.active_count()
         walked = {(w, r, b) for w in self.lazy.waiting for b, r in edges(self.lazy, w)}
         assert walked == reference.edges()
         assert not has_cycle(walked)
@@ -119,7 +118,7 @@ def ask_reference(reference: Reference, now: int, command: Command) -> dict[str,
 
 
 def assert_same_outcome(outcome: Outcome, expected: dict[str, Any]) -> None:
-    """The core's outcome, and what the reference says it must be."""
+    """The core's outcome is the one that the reference expects."""
     if isinstance(outcome, Deadlock):
         chain = tuple((step.agent, step.waits_for) for step in outcome.cycle)
         assert expected["outcome"] == "deadlock"
@@ -220,4 +219,4 @@ def assert_same_pairs(world: World, reference: Reference) -> None:
 
 
 SMALL = Rules(lease_ttl_ms=10, offer_ms=3, wait_ttl_ms=13, queue_limit=3)
-"""Rules with short times, so that visiting every millisecond is cheap and limits are met often."""
+"""Rules with short times: visiting every millisecond is cheap, and limits are reached often."""

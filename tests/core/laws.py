@@ -1,4 +1,4 @@
-"""What must hold of every step and of every state of a small world, in words where it does not."""
+"""What must hold of every step and of every state of a small world. A broken law is described in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .shapes import Ending, Shape, blockers, edges, lease_id, mode_of, reaches
 
 @dataclass(frozen=True)
 class Taken:
-    """One step: what happened to one resource of a world. `outcome` is None where only time did something."""
+    """One step: what happened to one resource of a world. `outcome` is None where only time passed."""
 
     shapes: tuple[Shape, ...]  # before, of all resources
     number: int  # of the resource
@@ -26,7 +26,7 @@ class Taken:
     became: Shape
 
     def broken(self, judging: bool) -> Iterator[str]:
-        """`judging`: whether the answer and the offers are held against the rule too."""
+        """`judging`: also check the answer and the offers against the rule."""
         yield from self._tokens()
         yield from self._ends()
         if judging:
@@ -45,7 +45,8 @@ class Taken:
             yield f"granted token {self.outcome.lease.token} after {last}"
 
     def _ends(self) -> Iterator[str]:
-        """A lease ends because its agent ends or replaces it, or because its time is over; it costs once."""
+        """A lease ends because its agent ends or replaces it, or because it expires; an expiry costs trust
+        once."""
         kept = {x.agent for x in self.after.leases if x.lease_id == lease_id(int(x.agent))}
         gone = {x.agent for x in self.before.leases} - kept
         paid = [e.agent for e in self.world.events if e.kind is Kind.EXPIRED and e.trust]
@@ -61,14 +62,15 @@ class Taken:
             yield f"trust was taken from {sorted(paid)}, due from {sorted(due)}"
 
     def _offers(self) -> Iterator[str]:
-        """Nobody comes between a waiter and what is on offer to it: it claims, leaves or lets it lapse."""
+        """No agent comes between a waiter and its offer: the waiter claims, withdraws or lets the offer
+        lapse."""
         for place in self.shapes[self.number].queue:
             now = self.became.waits(place.agent)
             if place.offer and now and not now.offer and now.shared == place.shared:
                 yield f"the offer to {place} was taken back"
 
     def _answer(self, ask: Acquire) -> Iterator[str]:
-        """Granted, refused as a deadlock or refused as held: which one, follows from the state alone."""
+        """Granted, refused as a deadlock or refused as held: the state alone decides which."""
         agent, shared = int(ask.agent), ask.mode == mode_of(True)
         shape = self.shapes[self.number]
         held, place = shape.holds(agent), shape.waits(agent)
@@ -85,7 +87,7 @@ class Taken:
 
 
 def broken_by(shapes: tuple[Shape, ...]) -> Iterator[str]:
-    """The laws of a state that these shapes do not keep."""
+    """The laws that a state with these shapes breaks."""
     graph = edges(shapes)
     for agent in graph:
         if reaches(graph, sorted(graph[agent]), agent):

@@ -19,7 +19,7 @@ class LeaseMachine(RuleBasedStateMachine):
     """Each rule is a command or a span of time; `Trio` checks every answer and every state."""
 
     constants: Rules = SMALL
-    leases = Bundle("leases")  # (resource, agent, lease id) of all that were ever granted
+    leases = Bundle("leases")  # (resource, agent, lease id) of every lease that was ever granted
 
     start = 0
 

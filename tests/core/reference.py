@@ -1,20 +1,23 @@
-"""A second reading of the lease rules: slow, plain, and written without looking at `coordination/core`.
+"""A second implementation of the lease rules: slow, plain, and written without looking at
+`coordination/core`.
 
-It keeps lists of dicts, recomputes everything from the rule each time it is asked, and lets time pass by
+It keeps lists of dicts, computes everything from the rule each time it is asked, and lets time pass by
 visiting every single millisecond. Where two correct programs may differ (which of several equally short
-cycles is shown) it lists all of them. Tests compare it with the real core, so that two independent readings
-of the same text have to meet.
+cycles is shown) it lists all of them. Tests compare it with the real core, so that two independent
+implementations of the same text must agree.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import pairwise, permutations, product
 
 from coordination.core.model import Rules  # the constants alone
 
-from .cycles import Chain, shortest_cycles
-
 SHARED, EXCLUSIVE = "shared", "exclusive"
+
+Edge = tuple[str, str, str]  # waiter, resource, blocker
+Chain = tuple[tuple[str, str], ...]  # (agent, the resource it waits for), one entry for each agent
 
 
 def conflict(one: str, other: str) -> bool:
@@ -82,7 +85,7 @@ class Reference:
                 if wait["offered"] is None and free:
                     wait["offered"] = t
                     self.events.append(("offered", resource, wait["agent"], t))
-                assert free or wait["offered"] is None, "an offer was taken back"
+                assert free or wait["offered"] is None, "an offer was withdrawn"
 
     # --- the one rule -----------------------------------------------------------------------------------
 
@@ -110,7 +113,7 @@ class Reference:
         ]
 
     def blockers(self, resource: str, agent: str, mode: str) -> list[str]:
-        """Holders first, then waiters in queue order; nobody twice."""
+        """Holders first, then waiters in queue order; no agent twice."""
         ahead = [w["agent"] for w in self.waiters_ahead(resource, agent) if conflict(w["mode"], mode)]
         return list(dict.fromkeys(self.blocking_holders(resource, agent, mode) + ahead))
 
@@ -129,9 +132,11 @@ class Reference:
         return shortest_cycles(self.edges(), agent, resource, first)
 
     def deadlock(self, resource: str, agent: str, mode: str) -> dict | None:
-        """The refusal by deadlock that this request deserves, its `cycles` being all acceptable chains.
-        Those that block as holders come before those that block as waiters (a reader that waits to write
-        blocks another reader by its wait alone); then the shortest cycle, then grant or queue order."""
+        """The refusal as a deadlock that this request must get. Its `cycles` are all acceptable chains.
+
+        Blocking holders come before blocking waiters (a reader that waits to write blocks another reader
+        only by its wait). Then the shortest cycle comes first, then grant order or queue order.
+        """
         holding = self.blocking_holders(resource, agent, mode)
         candidates = []
         for order, blocker in enumerate(self.blockers(resource, agent, mode)):
@@ -153,7 +158,7 @@ class Reference:
             self._answered(resource, agent, lease["mode"])
             self.events.append(("renewed", resource, agent, now))
             return {"outcome": "granted", "renewed": True, **lease}
-        if not self._active(resource) and self._active_count() == self.active_limit:
+        if not self._active(resource) and self.active_count() == self.active_limit:
             return {"outcome": "limit"}
         if wait and wait["mode"] != mode:
             self._leave(now, resource, agent)
@@ -231,7 +236,8 @@ class Reference:
         return {"outcome": "released", "token": lease["token"], "score": score, "delta": score - before}
 
     def end_early(self, now, resource, agent, lease_id) -> dict:
-        """A lease is revoked or returned undelivered: no trust moves, and one of another id is left alone."""
+        """A lease is revoked or returned undelivered: no trust moves, and a lease with another id is left
+        alone."""
         self.pass_time(now)
         lease = self.lease_of(resource, agent)
         if lease is None or lease["lease_id"] != lease_id:
@@ -259,14 +265,14 @@ class Reference:
     # --- the live picture -------------------------------------------------------------------------------
 
     def _answered(self, resource, agent, mode) -> None:
-        """A refusal is remembered until the same wish, or a greater one, has got another answer."""
+        """Forget a refusal once its agent has got another answer to the same request or to a stronger one."""
         refusal = self.refusals.get((resource, agent))
         if refusal and mode in (refusal["mode"], EXCLUSIVE):
             del self.refusals[resource, agent]
 
     def deadlock_pairs(self) -> list[dict]:
-        """Refusals that would still close a cycle: by way of the agent they were refused for, else of the one
-        that they would be refused for now."""
+        """Refusals that would still close a cycle: through the agent that blocked them at the time, or else
+        through the agent that would block them now."""
         pairs = []
         for (resource, agent), refusal in self.refusals.items():
             wished = refusal["mode"]
@@ -288,7 +294,7 @@ class Reference:
     def _active(self, resource: str) -> bool:
         return bool(self.holders.get(resource) or self.queue.get(resource))
 
-    def _active_count(self) -> int:
+    def active_count(self) -> int:
         return sum(self._active(r) for r in {*self.holders, *self.queue})
 
     def _know(self, agent: str) -> None:
@@ -298,3 +304,34 @@ class Reference:
         entry = self.trust[agent]
         entry["score"] = min(Decimal(100), max(Decimal(0), entry["score"] + by))
         entry[count] += 1
+
+
+# --- cycles, found by trying all orderings of the agents ----------------------------------------------------
+
+
+def shortest_cycles(edges: set[Edge], agent: str, resource: str, first: str) -> list[Chain]:
+    """All shortest chains from `agent`, which waits for `first` on `resource`, back to `agent`."""
+    others = sorted({waiter for waiter, _, _ in edges} - {agent, first})
+    for length in range(len(others) + 1):
+        found: list[Chain] = []
+        for middle in permutations(others, length):
+            way = (first, *middle, agent)
+            choices = [
+                [r for waiter, r, blocker in edges if (waiter, blocker) == pair] for pair in pairwise(way)
+            ]
+            for through in product(*choices):
+                found.append(((agent, resource), *zip(way, through, strict=False)))
+        if found:
+            return found
+    return []
+
+
+def has_cycle(edges: set[Edge]) -> bool:
+    """Whether some agent waits for itself. Repeat: remove the agents that wait for no other agent."""
+    left = {(waiter, blocker) for waiter, _, blocker in edges}
+    while True:
+        waiting = {waiter for waiter, _ in left}
+        kept = {(waiter, blocker) for waiter, blocker in left if blocker in waiting}
+        if kept == left:
+            return bool(left)
+        left = kept

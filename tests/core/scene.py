@@ -116,7 +116,7 @@ class Scene:
         return [wait.agent for wait in self.world.resource(resource).queue]
 
     def offered(self, resource: str) -> dict[str, int]:
-        """The agents under offer, and since when."""
+        """The agents that have an offer, and when it began."""
         queue = self.world.resource(resource).queue
         return {wait.agent: wait.offered_at for wait in queue if wait.offered_at is not None}
 
@@ -127,6 +127,6 @@ class Scene:
         return deadlocks(self.world)
 
     def events(self, kind: Kind | None = None) -> list[Event]:
-        """What has happened since the last time this was asked."""
+        """What has happened since the last call."""
         events, self.world.events = self.world.events, []
         return [event for event in events if kind is None or event.kind is kind]

@@ -1,10 +1,10 @@
 """Resources without their numbers, so that small worlds have finitely many states.
 
-Whether a lease, a wait or an offer ends next is left open: any of them may, at any moment. What is kept of
-time is what the rules can still tell apart: which offers began earlier than others, and which waiters have
-asked since each of them began. That is at least everything that real clocks can bring about.
+Whether a lease, a wait or an offer ends next is left open: any of them may, at any moment. Of time, a shape
+keeps what the rules can still tell apart: which offers began before others, and which waiters have asked
+since each offer began. That covers at least everything that real clocks can cause.
 
-Nothing here looks at `waitgraph`: the edges are worked out a second time, from the text of the rule.
+Nothing here uses `waitgraph`: the edges are computed a second time, from the text of the rule.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LATER = NOW + 500_000
 
 
 class Place(NamedTuple):
-    """A place in a queue. `offer`: the how-manieth of the offers that stand, from 1, the oldest first; 0 for
+    """A place in a queue. `offer`: the rank of its offer among the current ones, from 1 for the oldest; 0 for
     none. `heard`: how many of these offers had begun when the agent last asked."""
 
     agent: int
@@ -38,7 +38,7 @@ class Shape(NamedTuple):
     queue: tuple[Place, ...] = ()
 
     def holds(self, agent: int) -> bool | None:
-        """None: it does not; else whether it shares."""
+        """Whether the agent shares the resource; None if it does not hold it."""
         return next((shared for holder, shared in self.holders if holder == agent), None)
 
     def waits(self, agent: int) -> Place | None:
@@ -69,7 +69,7 @@ def mode_of(shared: bool) -> Mode:
 
 @cache
 def make(name: str, shape: Shape, ending: Ending = NOTHING) -> Resource:
-    """A resource of this shape at `NOW`, of which exactly `ending` runs out at `NOW`."""
+    """A resource of this shape at `NOW`, of which exactly `ending` expires at `NOW`."""
     first = NOW - RULES.offer_ms + (not ending.offers)
 
     def begun(offer: int) -> int:
@@ -119,8 +119,8 @@ def renamed(shape: Shape, names: tuple[int, ...]) -> Shape:
 
 
 def endings(shape: Shape) -> Iterator[Ending]:
-    """Everything that can end at one instant. Offers that began together lapse together, the oldest first; a
-    wait that has been asked for since a standing offer began cannot have run out."""
+    """Everything that can end at one instant. Offers that began together lapse together, the oldest first. A
+    wait that was refreshed after a current offer began cannot have expired."""
     holders = [agent for agent, _ in shape.holders]
     waits = [place.agent for place in shape.queue if not place.offer and not place.heard]
     offered = any(place.offer for place in shape.queue)
@@ -139,7 +139,8 @@ def _subsets(agents: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def blockers(shape: Shape, agent: int, shared: bool) -> list[int]:
-    """Who keeps `agent` from this resource: conflicting other holders, conflicting waiters ahead."""
+    """The agents that keep `agent` from this resource: conflicting other holders and conflicting waiters
+    ahead."""
     found = [holder for holder, shares in shape.holders if holder != agent and not (shares and shared)]
     others = [place for place in shape.queue if place.agent != agent]
     if others and len(shape.holders) == 1:
@@ -163,7 +164,7 @@ def edges(shapes: tuple[Shape, ...]) -> dict[int, set[int]]:
 
 
 def reaches(graph: dict[int, set[int]], sources: list[int], target: int) -> bool:
-    """Whether a walk along the edges from one of `sources` comes to `target`."""
+    """Whether a walk along the edges from one of `sources` reaches `target`."""
     seen: set[int] = set()
     todo = list(sources)
     while todo:

@@ -1,4 +1,4 @@
-"""The core against an independent reading of the same rules, on random histories."""
+"""The core against an independent implementation of the same rules, on random histories."""
 
 import os
 import random
@@ -12,6 +12,7 @@ from coordination.core.messages import Acquire, Command, Deadlock, Release, Revo
 from coordination.core.model import Mode, Rules
 
 from .compare import SMALL, Trio
+from .machine import LeaseMachine
 
 AGENTS = ("A", "B", "C", "D", "E", "F")
 RESOURCES = ("u", "v", "w", "x", "y", "z")
@@ -77,7 +78,8 @@ def random_command(dice: random.Random, number: int, sharing: float) -> Command:
 
 
 def walk(seed: int, steps: int) -> Counter[str]:
-    """Random commands at random times, each held against the reference; what was met, by kind."""
+    """Random commands at random times, each compared with the reference; returns how often each kind
+    occurred."""
     dice = random.Random(seed)
     sharing = dice.choice([0.0, 0.5])
     pauses = dice.choice([[0, 0, 0, 0, 0, 1, 1, 2, 5], [0] * 12 + [1]])
@@ -94,7 +96,7 @@ def walk(seed: int, steps: int) -> Counter[str]:
 
 
 def test_long_random_walks() -> None:
-    """SEED=… repeats the walks of another seed."""
+    """`SEED=…` runs the walks of another seed."""
     met: Counter[str] = Counter()
     for seed in range(SEED, SEED + 4):
         print(f"seed {seed}")
@@ -104,3 +106,7 @@ def test_long_random_walks() -> None:
     assert rare | {"Granted", "Held", "Deadlock2", "Released", "NotReleased", "Withdrawn", "Ended"} <= set(
         met
     )
+
+
+TestLeaseMachine = LeaseMachine.TestCase
+TestLeaseMachine.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)

@@ -1,4 +1,4 @@
-"""Small worlds explored to the end: the core keeps its promises, and planted faults are found."""
+"""Small worlds explored completely: the core keeps its promises, and planted faults are found."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from coordination.core.messages import Step
 from coordination.core.model import Lease, Mode, Resource
 from coordination.core.world import World
 
-from .explore import QUICK
-from .explorer import Explorer, Violation
+from .explore import QUICK, Explorer, Violation
 
 
 @pytest.mark.parametrize("world", QUICK)
@@ -32,7 +31,7 @@ def test_states_that_differ_in_names_alone_are_all_counted() -> None:
 
 
 def test_the_states_alone_show_no_cycle_either() -> None:
-    """The answers are right because the states stay right, not because the explorer expects those answers."""
+    """The answers are right because the states stay right, not because the explorer expects these answers."""
     assert Explorer("3:ee", judging=False).run().complete
 
 
@@ -40,7 +39,7 @@ def test_the_states_alone_show_no_cycle_either() -> None:
 
 
 def _holders_only(world: World, resource: Resource, agent: str, mode: Mode) -> tuple[Step, ...]:
-    """A deadlock check that walks along holders and forgets the waiters ahead."""
+    """A deadlock check that follows holders and ignores the waiters ahead."""
 
     def conflicting(held: Resource, by: str, wanted: Mode) -> list[str]:
         return [lease.agent for lease in held.leases if lease.agent != by and wanted.conflicts(lease.mode)]
@@ -58,12 +57,12 @@ def _holders_only(world: World, resource: Resource, agent: str, mode: Mode) -> t
 
 
 def _overtaking(resource: Resource, agent: str, mode: Mode) -> bool:
-    """A grant that looks at the holders alone, past everyone who waits."""
+    """A grant that looks only at the holders and overtakes all waiters."""
     return all(lease.agent == agent or not mode.conflicts(lease.mode) for lease in resource.leases)
 
 
 def _reclaim_unguarded(real: Callable[..., Resource]) -> Callable[..., Resource]:
-    """A reclaim that takes whatever lease is there, not only one whose time is over."""
+    """A reclaim that takes any lease, not only an expired one."""
 
     def end(resource: Resource, instant: int, world: World, happened: list) -> Resource:
         return real(
@@ -77,7 +76,7 @@ def _reclaim_unguarded(real: Callable[..., Resource]) -> Callable[..., Resource]
 
 
 def _pay_twice(real: Callable[..., object]) -> Callable[..., object]:
-    """Two reclaimers notice the same end, and each takes the penalty."""
+    """Two reclaimers notice the same expiry, and each takes the penalty."""
 
     def settle(world: World, now: int) -> None:
         events = len(world.events)
@@ -88,7 +87,7 @@ def _pay_twice(real: Callable[..., object]) -> Callable[..., object]:
 
 
 def _reset_tokens(real: Callable[..., None]) -> Callable[..., None]:
-    """A resource that is free again is forgotten, and with it how far it had counted."""
+    """A resource that is free again is forgotten, and its token counter too."""
 
     def end_lease(world: World, resource: Resource, lease: Lease, now: int, trust: object) -> None:
         real(world, resource, lease, now, trust)
@@ -99,8 +98,8 @@ def _reset_tokens(real: Callable[..., None]) -> Callable[..., None]:
     return end_lease
 
 
-def _offer_to_nobody(resource: Resource, *_: object) -> Resource:
-    """A resource that became free and was never offered."""
+def _never_offer(resource: Resource, *_: object) -> Resource:
+    """A free resource that is never offered."""
     return resource
 
 
@@ -122,7 +121,7 @@ def test_it_finds_overtaking(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a cycle" in violation("3:ee")
 
 
-def test_it_finds_an_offer_that_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_finds_an_offer_that_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules_of, "is_free", _overtaking)
     assert "taken back" in violation("2:s", judging=True)
 
@@ -143,6 +142,6 @@ def test_it_finds_tokens_that_are_reset(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_it_finds_a_missing_offer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_of, "offer", _offer_to_nobody)
-    monkeypatch.setattr(rules_of, "offer", _offer_to_nobody)
+    monkeypatch.setattr(time_of, "offer", _never_offer)
+    monkeypatch.setattr(rules_of, "offer", _never_offer)
     assert "free but not offered" in violation("2:s")

@@ -19,7 +19,7 @@ W, R = Mode.EXCLUSIVE, Mode.SHARED
 
 
 def chain(length: int) -> World:
-    """Agent n holds resource n and waits for resource n + 1; the last one waits for nothing."""
+    """Agent n holds resource n and waits for resource n + 1; the last agent waits for nothing."""
     world = World.of(Rules())
     for number in range(length):
         waiting = (Wait(f"A{number - 1}", W, 0, FAR),) if number else ()
@@ -67,7 +67,7 @@ def test_a_chain_of_ten_thousand_that_closes_nothing_is_walked_once(counted: Cou
     assert not waitgraph.has_cycle(world)
 
 
-def test_the_list_of_deadlocks_walks_a_long_chain_once_a_refusal(counted: Counted) -> None:
+def test_the_list_of_deadlocks_walks_a_long_chain_once_for_each_refusal(counted: Counted) -> None:
     world = chain(LENGTH)
     ask(world, f"A{LENGTH - 1}", "r0")
     counted.edges = 0
@@ -76,8 +76,8 @@ def test_the_list_of_deadlocks_walks_a_long_chain_once_a_refusal(counted: Counte
     assert counted.edges <= 2 * LENGTH
 
 
-def test_many_ways_to_the_same_agents_are_walked_once(counted: Counted) -> None:
-    """Forty layers of eight waiters each, each behind all of the next layer: 8 ** 40 ways, few edges."""
+def test_many_paths_to_the_same_agents_are_walked_once(counted: Counted) -> None:
+    """Forty layers of eight waiters, each behind all of the next layer: 8 ** 40 paths, few edges."""
     world = World.of(Rules())
     for layer in range(40):
         leases = tuple(Lease(f"l{layer}.{n}", f"A{layer + 1}.{n}", R, n + 1, 0, FAR) for n in range(8))
@@ -114,7 +114,7 @@ def test_a_thousand_readers_before_a_writer(counted: Counted) -> None:
     assert counted.edges <= 1_000
 
 
-def test_a_cycle_that_a_fault_has_left_is_found_without_recursion() -> None:
+def test_a_cycle_left_by_a_fault_is_found_without_recursion() -> None:
     world = chain(LENGTH)
     assert not waitgraph.has_cycle(world)
     first = world.resource("r0")

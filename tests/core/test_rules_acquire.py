@@ -1,4 +1,4 @@
-"""Who is granted, who renews, who is refused: the one rule, example by example."""
+"""Who is granted, who renews, who is refused: the one rule in examples."""
 
 import inspect
 
@@ -8,7 +8,7 @@ from coordination.core.model import Lease, Mode
 from .scene import TTL, Scene
 
 
-def test_a_free_resource_is_granted_for_the_time_that_every_lease_lasts() -> None:
+def test_a_free_resource_is_granted_for_the_time_to_live_of_every_lease() -> None:
     scene = Scene().at(1_000)
     assert scene.ask("A", "x") == Granted(
         "x", Lease("lse_1", "A", Mode.EXCLUSIVE, token=1, acquired_at=1_000, expires_at=1_000 + TTL)
@@ -28,7 +28,7 @@ def test_asking_again_renews_and_keeps_id_token_and_mode() -> None:
     assert scene.holders("x") == ["A"]
 
 
-def test_a_renewal_passes_by_those_who_wait() -> None:
+def test_a_renewal_overtakes_waiters() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
@@ -36,7 +36,7 @@ def test_a_renewal_passes_by_those_who_wait() -> None:
     assert scene.at(40_000).holders("x") == ["A"]
 
 
-def test_a_weaker_wish_renews_the_stronger_lease() -> None:
+def test_a_request_to_read_renews_a_lease_to_write() -> None:
     scene = Scene()
     scene.grant("A", "x")
     again = scene.at(5).grant_read("A", "x")
@@ -61,10 +61,10 @@ def test_a_reader_does_not_overtake_a_waiting_writer() -> None:
     scene.grant_read("A", "x")
     scene.held("B", "x")
     refused = scene.held_read("C", "x")
-    assert (refused.position, refused.holder) == (2, "A")  # any holder, when none conflicts
+    assert (refused.position, refused.holder) == (2, "A")  # when no holder conflicts, any holder is named
 
 
-def test_a_reader_that_nobody_waits_before_joins_the_readers_on_offer() -> None:
+def test_a_reader_with_no_waiter_ahead_joins_the_readers_on_offer() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held_read("B", "x")
@@ -129,7 +129,7 @@ def test_a_sole_reader_passes_a_writer_that_its_own_lease_holds_back() -> None:
 
 
 def test_a_sole_reader_does_not_pass_a_reader_on_offer() -> None:
-    """The first other waiter is not held back by a read lease, so it is ahead."""
+    """A read lease does not hold back the first other waiter, so that waiter is ahead."""
     scene = Scene()
     scene.grant_read("A", "x")
     scene.held("B", "x")
@@ -171,7 +171,7 @@ def test_a_waiter_that_asks_in_the_other_mode_is_judged_anew() -> None:
     assert (scene.holders("x"), scene.queue("x")) == (["A", "B"], [])
 
 
-def test_a_full_queue_takes_the_agent_that_has_just_lost_its_place() -> None:
+def test_a_full_queue_admits_the_agent_that_has_just_lost_its_place() -> None:
     scene = Scene()
     scene.grant("A", "x")
     for number in range(8):
@@ -188,7 +188,7 @@ def test_a_waiter_that_asks_in_the_other_mode_and_does_not_wait_is_out_of_the_qu
     assert scene.queue("x") == []
 
 
-def test_the_next_is_offered_what_a_waiter_gives_up_by_asking_otherwise() -> None:
+def test_a_waiter_that_asks_in_the_other_mode_passes_its_offer_to_the_next() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
@@ -200,7 +200,7 @@ def test_the_next_is_offered_what_a_waiter_gives_up_by_asking_otherwise() -> Non
 
 
 def test_a_lease_keeps_the_mode_it_was_granted_in() -> None:
-    """Whatever the table of classes says later: the mode stands in the lease."""
+    """The table of classes may change later; the lease keeps its mode."""
     scene = Scene()
     scene.grant_read("A", "doc:x")
     outcome = scene.ask("B", "doc:x")

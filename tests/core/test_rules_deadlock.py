@@ -1,4 +1,4 @@
-"""Deadlock: refused before it exists, with the cycle that would have been."""
+"""Deadlock: refused before it exists, with the cycle that the wait would have closed."""
 
 from coordination.core.messages import Deadlock, Granted, Kind, Step
 from coordination.core.model import Mode
@@ -30,7 +30,7 @@ def test_the_refused_agent_is_not_queued() -> None:
 
 
 def test_a_refusal_adds_no_edge_to_the_graph() -> None:
-    """If B waited for A because of it, A could not wait for B once more."""
+    """If the refusal made B wait for A, A could not wait for B again."""
     scene = crossed()
     scene.grant("B", "d")
     scene.deadlock("B", "a")
@@ -55,7 +55,7 @@ def test_a_cycle_of_five_names_every_agent_once_from_the_caller_on() -> None:
 
 
 def test_waiters_ahead_are_waited_for_too() -> None:
-    """With edges to holders alone nobody would be refused, and once h is free both would wait for ever."""
+    """With edges only to holders no request would be refused, and once h is free both would wait for ever."""
     scene = Scene()
     scene.grant("H", "h")
     scene.grant("A", "a")
@@ -65,13 +65,13 @@ def test_waiters_ahead_are_waited_for_too() -> None:
     assert refused.cycle == (Step("B", "a"), Step("A", "h"))
 
 
-def test_among_blockers_on_a_cycle_holders_come_before_waiters_even_by_a_longer_way() -> None:
+def test_among_blockers_on_a_cycle_holders_come_before_waiters_even_by_a_longer_path() -> None:
     scene = Scene()
     scene.grant("A", "a")
     scene.grant("C", "c")
     scene.grant("H", "x")
     scene.held("H", "c")  # H waits for C …
-    scene.held("C", "a")  # … which waits for A: three agents by way of the holder of x
+    scene.held("C", "a")  # … and C waits for A: three agents by way of the holder of x
     scene.held("W", "x")
     scene.held("W", "a")  # the waiter for x waits for A (and for C ahead of it)
     refused = scene.deadlock("A", "x")
@@ -126,7 +126,7 @@ def test_a_blocker_on_no_cycle_is_not_named() -> None:
 
 
 def test_a_wait_that_the_agent_had_on_this_resource_leaves_the_queue() -> None:
-    """A waits to read, in conflict with H alone; asking to write it would wait for R as well."""
+    """A waits to read, in conflict with H alone; a request to write would also wait for R."""
     scene = Scene()
     scene.grant("H", "x")
     scene.held_read("R", "x")
@@ -147,12 +147,12 @@ def test_a_full_queue_does_not_hide_a_deadlock() -> None:
     assert scene.deadlock("B", "a").holder == "A"
 
 
-def test_whoever_does_not_wait_is_refused_as_a_deadlock_all_the_same() -> None:
+def test_a_request_without_queue_is_refused_as_a_deadlock_too() -> None:
     scene = crossed()
     assert isinstance(scene.ask("B", "a", queue=False), Deadlock)
 
 
-def test_an_agent_that_waits_for_its_own_resource_by_no_way_is_free_to_wait() -> None:
+def test_an_agent_that_no_chain_leads_back_to_may_wait() -> None:
     scene = crossed()
     scene.grant("C", "c")
     assert scene.held("C", "b").position == 2
@@ -167,7 +167,7 @@ def test_after_the_release_the_same_request_is_granted() -> None:
     assert isinstance(scene.ask("B", "a"), Granted)
 
 
-def test_readers_wait_for_no_reader() -> None:
+def test_readers_do_not_wait_for_readers() -> None:
     scene = Scene()
     scene.grant_read("A", "x")
     scene.grant("B", "b")
@@ -177,7 +177,7 @@ def test_readers_wait_for_no_reader() -> None:
 
 
 def test_a_reader_that_does_not_block_a_reader_is_not_named() -> None:
-    """A waits for the writer ahead alone; that one waits for B, which only reads."""
+    """A waits only for the writer ahead. That writer waits for B, which only reads."""
     scene = Scene()
     scene.grant("A", "a")
     scene.grant_read("B", "x")
@@ -188,13 +188,13 @@ def test_a_reader_that_does_not_block_a_reader_is_not_named() -> None:
 
 
 def test_a_graph_never_leaves_its_workspace() -> None:
-    """Two worlds, the same names: what closes a cycle in one is free in the other."""
+    """Two worlds with the same names: a wait that closes a cycle in one is allowed in the other."""
     one, other = crossed(), Scene()
     one.deadlock("B", "a")
     assert isinstance(other.ask("B", "a"), Granted)
 
 
-def test_what_is_told_of_a_deadlock() -> None:
+def test_the_event_of_a_deadlock() -> None:
     scene = crossed()
     scene.events()
     refused = scene.at(7).deadlock("B", "a")

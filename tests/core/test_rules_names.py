@@ -11,7 +11,8 @@ from coordination.core.names import normal_name, parse_resource
 
 READ, WRITE = Mode.SHARED, Mode.EXCLUSIVE
 
-# Default_Ignorable_Code_Point of Unicode 15.0 (DerivedCoreProperties.txt): shown as nothing at all.
+# Default_Ignorable_Code_Point of Unicode 15.0 (DerivedCoreProperties.txt): characters that are shown as
+# nothing.
 INVISIBLE = (
     (0x00AD, 0x00AD),
     (0x034F, 0x034F),
@@ -67,7 +68,8 @@ def test_the_mode_follows_from_the_name(asked: str, base: str, mode: Mode) -> No
         ("lock:a#read", {"lock": "shared"}, READ),
         ("lock:a#write", {"lock": "shared"}, WRITE),
         ("lock:a", {"lock": "shared"}, WRITE),
-        ("doc:a#read", {"lock": "shared"}, READ),  # the defaults stand behind the workspace's own table
+        # the default classes apply where the workspace's own table has no entry
+        ("doc:a#read", {"lock": "shared"}, READ),
         ("doc:a#read", {}, READ),
         ("a#read", {"": "shared"}, WRITE),  # no prefix is no class
     ],
@@ -95,7 +97,7 @@ def test_a_workspace_can_have_its_own_table_of_classes(
         "#a",
     ],
 )
-def test_a_suffix_that_is_none_is_refused(asked: str) -> None:
+def test_an_unknown_suffix_is_refused(asked: str) -> None:
     with pytest.raises(ValueError, match=r"%23|white space"):
         parse_resource(asked)
 
@@ -110,7 +112,7 @@ def test_the_error_says_how_to_write_the_character(asked: str) -> None:
     "asked",
     ["", " ", " a", "a ", "\ta", "a\n", "a\u00a0", "\u3000a", "\u2003a", "a #read", "doc:a\u00a0#read"],
 )
-def test_nothing_and_white_space_at_the_ends_is_refused(asked: str) -> None:
+def test_an_empty_name_and_white_space_at_the_ends_are_refused(asked: str) -> None:
     with pytest.raises(ValueError):
         parse_resource(asked)
 
@@ -125,7 +127,7 @@ def test_control_separator_and_surrogate_characters_are_refused(code: int) -> No
 
 
 @pytest.mark.parametrize(("first", "last"), INVISIBLE)
-def test_characters_that_show_as_nothing_are_refused(first: int, last: int) -> None:
+def test_invisible_characters_are_refused(first: int, last: int) -> None:
     """Two names that look the same must not be two resources."""
     for code in range(first, last + 1):
         with pytest.raises(ValueError):
@@ -152,14 +154,14 @@ def test_composed_and_decomposed_spellings_are_one_resource() -> None:
     assert parse_resource(decomposed + "#read") == (composed, READ)
 
 
-def test_what_only_looks_alike_stays_apart() -> None:
+def test_names_that_only_look_alike_are_different() -> None:
     """NFC, not NFKC: compatibility characters are names of their own."""
     assert parse_resource("lock:\ufb01")[0] != parse_resource("lock:fi")[0]
 
 
 @given(st.text(max_size=300))
-def test_a_name_that_is_taken_is_taken_as_it_is_ever_after(text: str) -> None:
-    """The base is normal, holds no mark, and asks for the same resource again; nothing else is raised."""
+def test_a_parsed_name_parses_to_itself(text: str) -> None:
+    """The base is normalised, has no mark, and parses to the same resource again; nothing else is raised."""
     try:
         base, _ = parse_resource(text)
     except ValueError as refused:

@@ -1,4 +1,4 @@
-"""Offers: how a resource passes to the next in line, and what becomes of those who do not answer."""
+"""Offers: how a resource passes to the next in the queue, and what happens to agents that do not answer."""
 
 from coordination.core.messages import Granted, Held, Kind
 
@@ -6,7 +6,7 @@ from .scene import OFFER, TTL, WAIT_TTL, Scene
 
 
 def handed_over(*waiting: str) -> Scene:
-    """A held x, these wait, A releases at 1 000."""
+    """A holds x, `waiting` wait for it in this order, and A releases it at 1 000."""
     scene = Scene()
     scene.grant("A", "x")
     for agent in waiting:
@@ -41,14 +41,14 @@ def test_an_offer_ends_exactly_when_its_time_is_over() -> None:
     assert scene.grant("D", "x").lease.token == 2
 
 
-def test_a_lapsed_offer_takes_its_wait_and_every_silent_one_along() -> None:
+def test_a_lapsed_offer_ends_its_wait_and_every_silent_wait() -> None:
     scene = handed_over("B", "C", "D", "E")
     scene.at(1_800).held("D", "x")
     scene.events()
     scene.at(1_000 + OFFER)
     assert (scene.queue("x"), scene.offered("x")) == (["D"], {"D": 1_000 + OFFER})
-    told = [(event.kind, event.agent, event.at) for event in scene.events()]
-    assert told == [
+    events = [(event.kind, event.agent, event.at) for event in scene.events()]
+    assert events == [
         (Kind.LAPSED, "B", 3_000),
         (Kind.LAPSED, "C", 3_000),
         (Kind.LAPSED, "E", 3_000),
@@ -56,12 +56,12 @@ def test_a_lapsed_offer_takes_its_wait_and_every_silent_one_along() -> None:
     ]
 
 
-def test_a_dead_queue_holds_up_a_free_resource_for_one_offer() -> None:
+def test_a_queue_of_dead_agents_delays_a_free_resource_by_one_offer() -> None:
     scene = handed_over(*(f"W{number}" for number in range(8)))
     assert isinstance(scene.at(1_000 + OFFER).ask("D", "x"), Granted)
 
 
-def test_whoever_asked_at_the_instant_the_offer_began_has_asked_since() -> None:
+def test_an_agent_that_asked_at_the_instant_the_offer_began_is_not_silent() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
@@ -70,8 +70,8 @@ def test_whoever_asked_at_the_instant_the_offer_began_has_asked_since() -> None:
     assert scene.at(1_000 + OFFER).queue("x") == ["C"]
 
 
-def test_a_wait_does_not_run_out_under_offer() -> None:
-    """It last asked at 0 and would be over at 35 000; the offer begins at 34 000."""
+def test_a_wait_does_not_expire_under_offer() -> None:
+    """The wait was last refreshed at 0 and would expire at 35 000; the offer begins at 34 000."""
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
@@ -105,7 +105,7 @@ def test_a_writer_is_offered_when_the_last_reader_has_left() -> None:
     assert scene.offered("x") == {"C": 2}
 
 
-def test_an_expiry_offers_at_the_instant_it_happened_not_when_it_was_noticed() -> None:
+def test_an_offer_after_an_expiry_begins_at_the_instant_of_the_expiry() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.at(20_000).held("B", "x")
@@ -113,8 +113,9 @@ def test_an_expiry_offers_at_the_instant_it_happened_not_when_it_was_noticed() -
     assert scene.at(TTL + OFFER).queue("x") == []
 
 
-def test_offers_follow_one_another_in_time_though_nobody_looked() -> None:
-    """A's lease ends at 30 000, B's offer lapses at 32 000, C (which asked since) is offered until 34 000."""
+def test_offers_follow_one_another_even_without_a_request() -> None:
+    """A's lease expires at 30 000, B's offer lapses at 32 000, and C (which asked since) has an offer until
+    34 000."""
     scene = Scene()
     scene.grant("A", "x")
     scene.at(10_000).held("B", "x")
@@ -137,7 +138,7 @@ def test_a_wait_that_ends_at_the_instant_of_the_expiry_is_not_offered() -> None:
     assert [event.kind for event in scene.events()] == [Kind.EXPIRED, Kind.LAPSED]
 
 
-def test_a_withdrawal_of_the_one_it_is_offered_to_offers_to_the_next() -> None:
+def test_when_the_agent_on_offer_withdraws_the_next_is_offered_the_resource() -> None:
     scene = handed_over("B", "C")
     scene.at(1_500).withdraw("B", "x")
     assert scene.offered("x") == {"C": 1_500}
@@ -157,7 +158,7 @@ def test_a_waiter_behind_the_offer_that_asks_keeps_its_place() -> None:
     assert (again.position, again.holder, again.offered) == (2, "B", True)
 
 
-def test_what_is_told_of_an_offer() -> None:
+def test_the_events_of_an_offer() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")

@@ -8,14 +8,14 @@ from .test_rules_deadlock import crossed
 
 
 def refused() -> Scene:
-    """B was refused a, at 100: A holds it and waits for b, which B holds."""
+    """At 100, B was refused a: A holds it and waits for b, which B holds."""
     scene = crossed()
     scene.at(100).deadlock("B", "a")
     return scene
 
 
 def kept_alive(scene: Scene, until: int) -> Scene:
-    """Both keep what they have, and A keeps waiting."""
+    """Both agents keep their leases, and A keeps waiting."""
     for now in range(scene.now, until, TTL - 1):
         scene.at(now)
         scene.grant("A", "a")
@@ -24,7 +24,7 @@ def kept_alive(scene: Scene, until: int) -> Scene:
     return scene.at(until)
 
 
-def test_a_pair_names_the_two_and_what_each_wants_of_the_other() -> None:
+def test_a_pair_names_both_agents_and_what_each_wants_from_the_other() -> None:
     assert refused().pairs() == [
         DeadlockPair(("B", "A"), ("a", "b"), (Step("B", "a"), Step("A", "b")), at=100)
     ]
@@ -48,16 +48,16 @@ def test_a_pair_is_listed_while_it_is_younger_than_a_wait() -> None:
     assert kept_alive(scene, 100 + WAIT_TTL).pairs() == []
 
 
-def test_a_pair_outlives_what_else_ends_on_its_resource() -> None:
+def test_a_pair_stays_when_another_wait_for_its_resource_ends() -> None:
     scene = crossed()
-    scene.held("W", "a")  # runs out at 35 000
+    scene.held("W", "a")  # expires at 35 000
     kept_alive(scene, 20_000).deadlock("B", "a")
     scene = kept_alive(scene, WAIT_TTL)
     assert scene.queue("a") == []
     assert len(scene.pairs()) == 1
 
 
-def test_a_new_refusal_makes_it_young_again() -> None:
+def test_a_new_refusal_makes_the_pair_young_again() -> None:
     scene = kept_alive(refused(), 20_000)
     scene.deadlock("B", "a")
     (pair,) = kept_alive(scene, 100 + WAIT_TTL).pairs()
@@ -70,7 +70,7 @@ def test_a_pair_goes_when_the_other_stops_waiting() -> None:
     assert scene.pairs() == []
 
 
-def test_a_pair_goes_when_what_closes_the_cycle_is_released_or_runs_out() -> None:
+def test_a_pair_goes_when_the_lease_that_closes_the_cycle_ends() -> None:
     for resource, agent in (("a", "A"), ("b", "B")):
         scene = refused()
         scene.release(agent, resource)
@@ -85,21 +85,21 @@ def test_a_pair_comes_back_when_the_cycle_would_close_again() -> None:
     assert len(scene.pairs()) == 1
 
 
-def test_a_withdrawal_leaves_the_list() -> None:
+def test_a_withdrawal_removes_the_pair() -> None:
     scene = refused()
     assert scene.withdraw("B", "a")
     assert scene.pairs() == []
     assert not scene.withdraw("B", "a")
 
 
-def test_a_withdrawal_of_another_resource_leaves_it_listed() -> None:
+def test_a_withdrawal_from_another_resource_keeps_the_pair() -> None:
     scene = refused()
     assert not scene.withdraw("B", "c")
     assert not scene.withdraw("A", "a")
     assert len(scene.pairs()) == 1
 
 
-def test_a_refusal_that_was_granted_after_all_is_forgotten() -> None:
+def test_a_refusal_is_forgotten_when_the_request_is_granted() -> None:
     scene = refused()
     scene.release("A", "a")
     scene.grant("B", "a")
@@ -108,7 +108,7 @@ def test_a_refusal_that_was_granted_after_all_is_forgotten() -> None:
     assert scene.pairs() == []
 
 
-def test_a_refusal_that_has_become_a_wait_is_no_deadlock() -> None:
+def test_a_refusal_that_became_a_wait_is_not_listed() -> None:
     scene = refused()
     scene.withdraw("A", "b")
     assert scene.held("B", "a").position == 1
@@ -117,13 +117,13 @@ def test_a_refusal_that_has_become_a_wait_is_no_deadlock() -> None:
     assert pair.agents == ("A", "B")
 
 
-def test_a_refusal_to_write_stands_beside_a_lease_to_read() -> None:
+def test_a_refusal_to_write_is_listed_beside_a_lease_to_read() -> None:
     scene = Scene()
     scene.grant_read("A", "x")
     scene.grant_read("B", "x")
     scene.held("A", "x")
     scene.deadlock("B", "x")
-    scene.grant_read("B", "x")  # renews, and answers nothing about writing
+    scene.grant_read("B", "x")  # renews, and says nothing about writing
     (pair,) = scene.pairs()
     assert (pair.agents, pair.resources) == (("B", "A"), ("x", "x"))
 

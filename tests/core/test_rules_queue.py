@@ -1,4 +1,4 @@
-"""Places in the queue: who is admitted, what a caller is told, how long a place lasts."""
+"""Places in the queue: who is admitted, what the caller is answered, how long a place lasts."""
 
 import pytest
 
@@ -22,9 +22,11 @@ def test_fifty_agents_ask_for_one_resource() -> None:
     assert {answer.expires_at for answer in refused} == {TTL}
 
 
-@pytest.mark.parametrize(("ahead", "told"), [(0, 25), (1, 50), (4, 400), (5, 800), (6, 800), (10_000, 800)])
-def test_the_wait_doubles_with_each_wait_ahead_up_to_the_cap(ahead: int, told: int) -> None:
-    assert Rules().wait_ms(ahead) == told == min(800, 25 * 2**ahead)
+@pytest.mark.parametrize(
+    ("ahead", "wait_ms"), [(0, 25), (1, 50), (4, 400), (5, 800), (6, 800), (10_000, 800)]
+)
+def test_the_wait_doubles_with_each_wait_ahead_up_to_the_cap(ahead: int, wait_ms: int) -> None:
+    assert Rules().wait_ms(ahead) == wait_ms == min(800, 25 * 2**ahead)
 
 
 def test_asking_again_keeps_the_place_and_refreshes_the_wait() -> None:
@@ -39,7 +41,7 @@ def test_asking_again_keeps_the_place_and_refreshes_the_wait() -> None:
     assert len(scene.events(Kind.QUEUED)) == 2
 
 
-def test_a_place_ends_exactly_when_nobody_has_asked_for_its_time() -> None:
+def test_a_place_ends_exactly_when_its_agent_has_not_asked_for_its_time() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.at(100).held("B", "x")
@@ -51,7 +53,7 @@ def test_a_place_ends_exactly_when_nobody_has_asked_for_its_time() -> None:
     assert (lapsed.kind, lapsed.agent, lapsed.at) == (Kind.LAPSED, "B", 100 + WAIT_TTL)
 
 
-def test_one_place_ends_and_the_one_behind_it_moves_up() -> None:
+def test_when_a_place_ends_the_one_behind_it_moves_up() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.at(100).held("B", "x")
@@ -62,14 +64,14 @@ def test_one_place_ends_and_the_one_behind_it_moves_up() -> None:
 
 
 def test_a_place_outlives_the_lease_before_it() -> None:
-    """One can sleep until `expiresAt` and still be in line."""
+    """An agent can sleep until `expiresAt` and still be in the queue."""
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
     assert isinstance(scene.at(TTL).ask("B", "x"), Granted)
 
 
-def test_whoever_does_not_wait_is_judged_the_same_and_not_admitted() -> None:
+def test_a_request_without_queue_gets_the_same_answer_and_no_place() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
@@ -81,7 +83,7 @@ def test_whoever_does_not_wait_is_judged_the_same_and_not_admitted() -> None:
     assert isinstance(scene.ask("C", "z", queue=False), Granted)
 
 
-def test_whoever_waits_already_keeps_its_place_when_it_says_it_does_not_wait() -> None:
+def test_a_waiter_keeps_its_place_when_it_asks_without_queue() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
@@ -89,7 +91,7 @@ def test_whoever_waits_already_keeps_its_place_when_it_says_it_does_not_wait() -
     assert (again.position, again.kept_until) == (1, 10 + WAIT_TTL)
 
 
-def test_a_place_that_frees_goes_to_whoever_asks_next() -> None:
+def test_a_free_place_goes_to_the_next_agent_that_asks() -> None:
     scene = Scene()
     scene.grant("A", "x")
     for number in range(8):
@@ -100,8 +102,8 @@ def test_a_place_that_frees_goes_to_whoever_asks_next() -> None:
     assert scene.queue("x") == ["B0", "B1", "B2", "B4", "B5", "B6", "B7", "D"]
 
 
-def test_a_refused_agent_that_was_not_admitted_waits_for_nobody() -> None:
-    """Without a place there is no edge: what would be a deadlock of waiters is none."""
+def test_a_refused_agent_without_a_place_waits_for_no_other() -> None:
+    """Without a place there is no edge, so no cycle of waiters can close."""
     scene = Scene(Rules(queue_limit=0))
     scene.grant("A", "x")
     scene.grant("B", "y")
@@ -144,14 +146,14 @@ def test_under_offer_the_first_agent_it_is_offered_to_is_named() -> None:
     assert refused.position == 3
 
 
-def test_queued_and_granted_agents_are_known_from_then_on() -> None:
+def test_queued_and_granted_agents_are_recorded() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
     assert {did: str(agent.trust) for did, agent in scene.world.agents.items()} == {"A": "50.0", "B": "50.0"}
 
 
-def test_what_is_told_of_an_admission() -> None:
+def test_the_event_of_an_admission() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.events()

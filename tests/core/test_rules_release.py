@@ -1,4 +1,4 @@
-"""Release, withdrawal and what is given back: who may end what, and what it costs."""
+"""Release, withdrawal, revocation and return: who may end what, and what it costs."""
 
 from decimal import Decimal
 
@@ -29,25 +29,25 @@ def test_a_stale_id_is_refused_and_nothing_changes() -> None:
     assert scene.events() == []
 
 
-def test_an_id_that_is_not_of_a_lease_this_agent_holds_is_stale_whatever_else_is_the_case() -> None:
+def test_an_id_of_no_lease_of_this_agent_is_always_stale() -> None:
     scene = Scene()
     scene.grant("A", "x")
-    assert scene.not_released("B", "x", "lse_1").reason is Reason.STALE_LEASE  # another's
-    assert scene.not_released("B", "y", "lse_1").reason is Reason.STALE_LEASE  # of another resource
-    assert scene.not_released("C", "z", "lse_9").reason is Reason.STALE_LEASE  # of none
+    assert scene.not_released("B", "x", "lse_1").reason is Reason.STALE_LEASE  # another agent's lease
+    assert scene.not_released("B", "y", "lse_1").reason is Reason.STALE_LEASE  # a lease on another resource
+    assert scene.not_released("C", "z", "lse_9").reason is Reason.STALE_LEASE  # no lease has this id
     scene.held("B", "x")
-    assert scene.not_released("B", "x", "lse_1").reason is Reason.STALE_LEASE  # it waits
+    assert scene.not_released("B", "x", "lse_1").reason is Reason.STALE_LEASE  # B only waits
     assert scene.holders("x") == ["A"]
 
 
-def test_whoever_does_not_hold_it_is_told_who_does() -> None:
+def test_a_release_without_a_lease_names_the_holder() -> None:
     scene = Scene()
     scene.grant("A", "x")
     assert scene.not_released("B", "x") == NotReleased(Reason.NOT_HELD, "A")
     assert scene.not_released("B", "y") == NotReleased(Reason.NOT_HELD, None)
 
 
-def test_a_lease_that_has_run_out_is_not_held_even_when_nobody_took_it() -> None:
+def test_an_expired_lease_is_not_held_even_on_a_free_resource() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.at(TTL)
@@ -113,13 +113,13 @@ def test_a_withdrawal_without_a_wait_changes_nothing() -> None:
     scene.grant("A", "x")
     scene.events()
     before = dict(scene.world.resources)
-    assert not scene.withdraw("A", "x")  # it holds it, and goes on holding it
+    assert not scene.withdraw("A", "x")  # A holds it, and goes on holding it
     assert not scene.withdraw("B", "x")
     assert not scene.withdraw("B", "nothing")
     assert (scene.world.resources, scene.events()) == (before, [])
 
 
-def test_a_withdrawal_lets_those_behind_go_on() -> None:
+def test_a_withdrawal_lets_the_waiters_behind_move_up() -> None:
     scene = Scene()
     scene.grant_read("A", "x")
     scene.held("B", "x")
@@ -137,7 +137,7 @@ def test_a_withdrawal_keeps_the_lease_to_read() -> None:
     assert (scene.holders("x"), scene.queue("x")) == (["A", "B"], [])
 
 
-def test_what_is_given_back_costs_and_earns_nothing() -> None:
+def test_a_revocation_moves_no_trust() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
@@ -148,7 +148,7 @@ def test_what_is_given_back_costs_and_earns_nothing() -> None:
     assert scene.grant("B", "x").lease.token == 2
 
 
-def test_a_lease_that_is_gone_cannot_be_given_back() -> None:
+def test_a_lease_that_has_ended_is_not_ended_again() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.release("A", "x")
@@ -158,8 +158,8 @@ def test_a_lease_that_is_gone_cannot_be_given_back() -> None:
     assert scene.holders("x") == ["B"]
 
 
-def test_a_lease_that_was_renewed_meanwhile_is_not_given_back() -> None:
-    """Its agent was not told of the grant, asked again, and has been told of the renewal."""
+def test_a_lease_that_was_renewed_meanwhile_is_not_returned() -> None:
+    """The agent did not receive the grant, asked again, and received the renewal."""
     scene = Scene()
     untold = scene.grant("A", "x").lease
     scene.at(200).grant("A", "x")
@@ -169,7 +169,7 @@ def test_a_lease_that_was_renewed_meanwhile_is_not_given_back() -> None:
     assert scene.holders("x") == []
 
 
-def test_what_is_told_of_a_release() -> None:
+def test_the_events_of_a_release() -> None:
     scene = Scene()
     scene.grant("A", "x", Mode.EXCLUSIVE)
     scene.events()

@@ -1,4 +1,4 @@
-"""Time: what ends, when exactly, in which order, and whose fault it was."""
+"""Time: what ends, when exactly, in which order, and whether it costs trust."""
 
 from decimal import Decimal
 
@@ -11,7 +11,7 @@ from coordination.core.world import World
 from .scene import OFFER, TTL, WAIT_TTL, Scene
 
 
-def test_a_lease_ends_exactly_at_its_end() -> None:
+def test_a_lease_ends_exactly_at_its_expiry() -> None:
     scene = Scene()
     scene.grant("A", "x")
     assert scene.at(TTL - 1).holders("x") == ["A"]
@@ -19,8 +19,8 @@ def test_a_lease_ends_exactly_at_its_end() -> None:
     assert isinstance(scene.at(TTL).ask("B", "x"), Granted)
 
 
-def test_an_end_is_decided_whether_or_not_anybody_looked() -> None:
-    """The alarm never ran: the request at 100 000 finds the lease gone, since its own instant."""
+def test_an_expiry_does_not_depend_on_when_it_is_noticed() -> None:
+    """Nothing settled the world before: the request at 100 000 finds the lease expired at its own instant."""
     scene = Scene()
     scene.grant("A", "x")
     scene.events()
@@ -56,7 +56,7 @@ def test_at_its_end_a_lease_can_neither_be_renewed_nor_released() -> None:
     assert scene.trust("A") == "45.0"
 
 
-def test_a_lease_that_ran_out_leaves_the_wait_to_write_in_the_queue() -> None:
+def test_an_expired_lease_leaves_the_wait_to_write_in_the_queue() -> None:
     scene = Scene()
     scene.grant_read("A", "x")
     scene.at(10).grant_read("B", "x")
@@ -65,7 +65,7 @@ def test_a_lease_that_ran_out_leaves_the_wait_to_write_in_the_queue() -> None:
     assert (scene.holders("x"), scene.queue("x")) == (["B"], ["A"])
 
 
-def test_the_next_end_is_known_to_the_alarm() -> None:
+def test_a_world_knows_when_its_next_end_is_due() -> None:
     scene = Scene()
     rules = scene.world.rules
     assert scene.world.resource("x").next_change(rules) is None
@@ -96,7 +96,7 @@ def test_trust_moves_in_exact_decimals() -> None:
     ("score", "after", "delta"),
     [("99.4", "99.9", "0.5"), ("99.8", "100.0", "0.2"), ("100.0", "100.0", "0.0")],
 )
-def test_trust_ends_at_a_hundred_and_tells_how_far_it_really_moved(
+def test_trust_stops_at_a_hundred_and_the_event_has_the_real_change(
     score: str, after: str, delta: str
 ) -> None:
     scene = Scene()
@@ -109,7 +109,7 @@ def test_trust_ends_at_a_hundred_and_tells_how_far_it_really_moved(
 @pytest.mark.parametrize(
     ("score", "after", "delta"), [("5.5", "0.5", "-5.0"), ("3.0", "0.0", "-3.0"), ("0.0", "0.0", "0.0")]
 )
-def test_trust_ends_at_zero_and_tells_how_far_it_really_moved(score: str, after: str, delta: str) -> None:
+def test_trust_stops_at_zero_and_the_event_has_the_real_change(score: str, after: str, delta: str) -> None:
     scene = Scene()
     scene.world.agents["A"] = Agent("A", Decimal(score))
     scene.grant("A", "x")
@@ -119,8 +119,8 @@ def test_trust_ends_at_zero_and_tells_how_far_it_really_moved(score: str, after:
 
 
 def test_trust_moves_in_the_order_of_time_across_resources() -> None:
-    """3.0: the end at 30 000 takes it to 0.0, and what it earns later counts from there. Noticed together, in
-    any other order, it would come to another score."""
+    """3.0: the expiry at 30 000 takes it to 0.0, and later releases count from there. The same moves in any
+    other order would end at another score."""
     scene = Scene()
     scene.world.agents["A"] = Agent("A", Decimal("3.0"))
     scene.grant("A", "x")
@@ -129,14 +129,14 @@ def test_trust_moves_in_the_order_of_time_across_resources() -> None:
     assert scene.trust("A") == "0.5"
 
 
-def test_ends_on_several_resources_are_told_in_the_order_of_time() -> None:
+def test_events_of_several_resources_are_in_the_order_of_time() -> None:
     scene = Scene()
     for number, name in enumerate(("c", "a", "b")):
         scene.at(number).grant("A", name)
     scene.events()
     scene.at(100_000)
-    told = [(event.at, event.resource, str(event.trust.score)) for event in scene.events() if event.trust]
-    assert told == [(TTL, "c", "45.0"), (TTL + 1, "a", "40.0"), (TTL + 2, "b", "35.0")]
+    moves = [(event.at, event.resource, str(event.trust.score)) for event in scene.events() if event.trust]
+    assert moves == [(TTL, "c", "45.0"), (TTL + 1, "a", "40.0"), (TTL + 2, "b", "35.0")]
 
 
 # --- our own outage -------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def away(scene: Scene, since: int, until: int) -> Scene:
     return scene.at(until)
 
 
-def test_an_outage_costs_nobody_trust_and_the_event_says_so() -> None:
+def test_an_outage_costs_no_agent_trust_and_the_event_says_so() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.events()
@@ -161,7 +161,7 @@ def test_an_outage_costs_nobody_trust_and_the_event_says_so() -> None:
 @pytest.mark.parametrize(
     ("since", "until", "trust"), [(TTL - 1, TTL, "50.0"), (TTL, TTL + 9_000, "45.0"), (0, TTL - 1, "45.0")]
 )
-def test_only_what_ran_out_meanwhile_is_free_of_charge(since: int, until: int, trust: str) -> None:
+def test_only_expiries_within_the_outage_are_free_of_charge(since: int, until: int, trust: str) -> None:
     scene = Scene()
     scene.grant("A", "x")
     away(scene, since, until)
@@ -169,18 +169,18 @@ def test_only_what_ran_out_meanwhile_is_free_of_charge(since: int, until: int, t
     assert scene.trust("A") == trust
 
 
-def test_a_wait_that_ran_out_in_an_outage_begins_anew_at_its_end() -> None:
+def test_a_wait_that_expired_in_an_outage_begins_anew_at_its_end() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.at(20_000).grant("A", "x")
     scene.at(20_001).grant_read("R", "y")
     scene.held("B", "y")
     scene.at(40_000).grant_read("R", "y")
-    scene.at(60_000).grant_read("R", "y")  # it holds on: B's wait would end at 55 001
+    scene.at(60_000).grant_read("R", "y")  # it keeps its lease; B's wait would expire at 55 001
     assert scene.queue("y") == []
     scene.held("B", "y")
     scene.at(70_000).grant_read("R", "y")
-    away(scene, 94_000, 96_000)  # B's wait ends at 95 000, R's lease at 100 000
+    away(scene, 94_000, 96_000)  # B's wait expires at 95 000, R's lease at 100 000
     assert [wait.asked_at for wait in scene.world.resource("y").queue] == [96_000]
     scene.grant_read("R", "y")
     scene.at(120_000).grant_read("R", "y")
@@ -188,7 +188,7 @@ def test_a_wait_that_ran_out_in_an_outage_begins_anew_at_its_end() -> None:
     assert scene.at(96_000 + WAIT_TTL).queue("y") == []
 
 
-def test_an_offer_that_ran_out_in_an_outage_begins_anew_at_its_end() -> None:
+def test_an_offer_that_lapsed_in_an_outage_begins_anew_at_its_end() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
@@ -200,7 +200,7 @@ def test_an_offer_that_ran_out_in_an_outage_begins_anew_at_its_end() -> None:
     assert scene.at(60_000 + OFFER - 1).queue("x") == ["B", "C"]
 
 
-def test_what_became_available_in_an_outage_is_on_offer_after_it() -> None:
+def test_a_resource_that_became_free_in_an_outage_is_on_offer_after_it() -> None:
     scene = Scene()
     scene.grant("A", "x")
     scene.held("B", "x")
@@ -221,7 +221,7 @@ def test_tokens_rise_through_release_expiry_upgrade_and_return() -> None:
     scene.revoke("x", "lse_4")
     tokens.append(scene.grant("A", "x").lease.token)
     assert tokens == [1, 2, 3, 4, 5]
-    assert scene.grant("A", "other").lease.token == 1  # each resource counts for itself
+    assert scene.grant("A", "other").lease.token == 1  # each resource has its own counter
 
 
 def test_a_resource_that_was_forgotten_counts_on_from_the_floor() -> None:
@@ -232,14 +232,14 @@ def test_a_resource_that_was_forgotten_counts_on_from_the_floor() -> None:
     assert scene.grant("A", "y").lease.token == 42
 
 
-def test_a_workspace_holds_and_waits_for_so_many_resources_at_once() -> None:
+def test_a_workspace_has_a_limit_of_resources_in_use() -> None:
     scene = Scene(active_limit=2)
     scene.grant("A", "x")
     scene.grant("A", "y")
     refused = scene.ask("B", "z")
     assert refused.limit == 2
     assert (scene.holders("z"), "B" in scene.world.agents) == ([], False)
-    assert scene.held("B", "x").position == 1  # it is in use already
+    assert scene.held("B", "x").position == 1  # x is in use already
     assert scene.grant("A", "y").renewed
     scene.release("A", "y")
     scene.grant("B", "z")

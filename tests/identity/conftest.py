@@ -1,4 +1,4 @@
-"""Doors of the tests' own, with a clock that the test sets, and what is brought before them."""
+"""Authenticators with a clock that the test sets, and the requests that tests send them."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -47,7 +47,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def door(clock: Clock, settings) -> Iterator[Authenticator]:
+def authenticator(clock: Clock, settings) -> Iterator[Authenticator]:
     settings.BASE_URL = "http://127.0.0.1:8000"
     opened = Authenticator(clock)
     yield opened
@@ -72,8 +72,8 @@ def trial(agent: Agent) -> Trial:
 
 
 @pytest.fixture
-def db() -> Iterator[Callable]:
-    """`await db(function, *arguments)`: blocking database work in a thread of the test's own."""
+def in_thread() -> Iterator[Callable]:
+    """`await in_thread(function, *arguments)`: blocking database work in a thread of the test's own."""
     threads = DatabaseThreads("test", 1)
 
     async def run(function, *arguments, **options):

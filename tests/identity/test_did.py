@@ -58,7 +58,7 @@ def test_other_key_types_can_be_named_but_do_not_sign(other):
         "did:example:" + "a" * 244,
     ],
 )
-def test_other_methods_need_only_did_syntax(text):
+def test_dids_of_other_methods_only_need_did_syntax(text):
     assert did.check_did(text) == text
 
 
@@ -87,7 +87,7 @@ def test_other_methods_need_only_did_syntax(text):
         "did:example:" + "a" * 245,
     ],
 )
-def test_what_is_not_a_did_is_refused_with_words(text):
+def test_a_text_that_is_no_did_is_refused_with_words(text):
     with pytest.raises(ValueError, match="DID"):
         did.check_did(text)
 
@@ -147,7 +147,7 @@ def test_base58_round_trip(data):
 
 
 @given(st.text(alphabet="123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", max_size=100))
-def test_each_base58_text_has_one_reading(text):
+def test_each_base58_text_has_one_value(text):
     assert did.base58_encode(did.base58_decode(text)) == text
 
 

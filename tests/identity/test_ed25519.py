@@ -66,7 +66,7 @@ def challenge(r_point, public_key, message):
 
 
 def test_a_signature_with_small_order_r_is_refused():
-    """Even by the key's owner: R = identity, S = k·a satisfies the equation."""
+    """Even by the owner of the key: R = identity, S = k·a satisfies the equation."""
     secret, _ = scalars(AGENT.seed)
     signature = IDENTITY + encoded(challenge(IDENTITY, AGENT.public_key, b"m") * secret)
     Ed25519PublicKey.from_public_bytes(AGENT.public_key).verify(signature, b"m")  # OpenSSL accepts
@@ -74,7 +74,7 @@ def test_a_signature_with_small_order_r_is_refused():
 
 
 def test_a_signature_with_r_of_mixed_order_is_refused():
-    """With the cofactor the equation holds, without it it does not: verifiers would disagree."""
+    """The equation holds with the cofactor and fails without it: verifiers would disagree."""
     secret, nonce = scalars(AGENT.seed)
     r_point = crypto_core_ed25519_add(crypto_scalarmult_ed25519_base_noclamp(encoded(nonce)), ORDER_TWO)
     signature = r_point + encoded(nonce + challenge(r_point, AGENT.public_key, b"m") * secret)

@@ -1,4 +1,4 @@
-"""What is remembered of API keys between two requests, and for how long."""
+"""What the cache remembers of API keys between two requests, and for how long."""
 
 import asyncio
 
@@ -11,17 +11,20 @@ from intramedial.workspaces.authentication import bearer
 
 
 class Finder:
-    """Finds what is in `known`, and counts the look-ups."""
+    """Finds the keys in `known`, and records the look-ups; raises `failure` if there is one."""
 
     def __init__(self):
         self.known = {}
         self.asked = []
         self.gate = None
+        self.failure = None
 
     async def __call__(self, secret):
         self.asked.append(secret)
         if self.gate:
             await self.gate.wait()
+        if self.failure:
+            raise self.failure
         return self.known.get(secret)
 
 
@@ -37,6 +40,18 @@ def cache(finder, clock):
 
 def known_key(number=1):
     return bearer.KnownKey(number, Principal("ws_1", "workspace_key", None, False, {}), None)
+
+
+async def remembered(cache, finder, secrets):
+    """Those of `secrets` that are found without a look-up. Asks for the newest first: a look-up drops the
+    oldest."""
+    found = []
+    for secret in reversed(secrets):
+        finder.asked.clear()
+        await cache.get(secret)
+        if not finder.asked:
+            found.insert(0, secret)
+    return found
 
 
 async def test_a_revoked_key_stops_working_within_a_second(cache, finder, clock):
@@ -74,7 +89,7 @@ async def test_a_key_made_after_it_was_refused_works_within_a_second(cache, find
     assert await cache.get(secret) == known_key()
 
 
-async def test_requests_at_once_share_a_look_up_and_survive_one_that_goes_away(cache, finder):
+async def test_concurrent_requests_share_a_look_up_and_survive_a_cancelled_one(cache, finder):
     secret = keys.make_key().secret
     finder.known[secret] = known_key()
     finder.gate = asyncio.Event()
@@ -90,15 +105,11 @@ async def test_requests_at_once_share_a_look_up_and_survive_one_that_goes_away(c
 
 async def test_a_failed_look_up_is_not_remembered(cache, finder):
     secret = keys.make_key().secret
-
-    async def fail(_):
-        raise Problem("authority_unavailable", "away")
-
-    cache._find = fail
+    finder.failure = Problem("authority_unavailable", "away")
     for _ in range(2):
         with pytest.raises(Problem):
             await cache.get(secret)
-    cache._find = finder
+    finder.failure = None
     finder.known[secret] = known_key()
     assert await cache.get(secret) == known_key()
 
@@ -109,23 +120,24 @@ async def test_a_mistyped_key_costs_no_look_up(cache, finder):
     assert finder.asked == []
 
 
-async def test_a_flood_of_strangers_is_bounded_and_pushes_no_known_key_out(cache, finder, monkeypatch):
+async def test_unknown_keys_are_bounded_and_push_no_known_key_out(cache, finder, monkeypatch):
     monkeypatch.setattr(bearer, "REMEMBERED_UNKNOWN", 10)
     secret = keys.make_key().secret
     finder.known[secret] = known_key()
     await cache.get(secret)
-    for _ in range(30):
-        await cache.get(keys.make_key().secret)
-    assert len(cache._unknown) == 10
+    unknown = [keys.make_key().secret for _ in range(30)]
+    for other in unknown:
+        await cache.get(other)
     finder.asked.clear()
     assert await cache.get(secret) == known_key()
     assert finder.asked == []
+    assert await remembered(cache, finder, unknown) == unknown[-10:]
 
 
 async def test_known_keys_are_bounded_too(cache, finder, monkeypatch):
     monkeypatch.setattr(bearer, "REMEMBERED_KEYS", 10)
-    for number in range(30):
-        secret = keys.make_key().secret
+    secrets = [keys.make_key().secret for _ in range(30)]
+    for number, secret in enumerate(secrets):
         finder.known[secret] = known_key(number)
         assert await cache.get(secret) == known_key(number)
-    assert len(cache._known) == 10
+    assert await remembered(cache, finder, secrets) == secrets[-10:]

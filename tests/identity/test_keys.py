@@ -1,4 +1,4 @@
-"""API keys at the door."""
+"""Authentication by API keys."""
 
 import logging
 import threading
@@ -23,22 +23,22 @@ def asking(authorization=None):
     return RequestParts("GET", b"/api/v1/acp/coordination/wait", b"", headers)
 
 
-async def refusal(door, authorization):
+async def refusal(authenticator, authorization):
     with pytest.raises(Problem) as caught:
-        await door.authenticate(asking(authorization))
+        await authenticator.authenticate(asking(authorization))
     return caught.value
 
 
-async def test_a_workspace_key_acts_for_any_agent(door, workspace, api_key):
-    principal = await door.authenticate(asking(f"Bearer {api_key}"))
+async def test_a_workspace_key_acts_for_any_agent(authenticator, workspace, api_key):
+    principal = await authenticator.authenticate(asking(f"Bearer {api_key}"))
     assert principal == Principal(workspace.public_id, "workspace_key", None, False, {}, None)
     principal.require_actor("did:example:anybody")
     principal.require_write()
 
 
-async def test_an_agent_key_names_only_itself(door, workspace, db):
-    secret = (await db(provision.create_api_key, workspace, actor_did=DID)).secret
-    principal = await door.authenticate(asking(f"bearer  {secret}"))
+async def test_an_agent_key_names_only_itself(authenticator, workspace, in_thread):
+    secret = (await in_thread(provision.create_api_key, workspace, actor_did=DID)).secret
+    principal = await authenticator.authenticate(asking(f"bearer  {secret}"))
     assert (principal.auth, principal.actor) == ("agent_key", DID)
     principal.require_actor(DID)
     with pytest.raises(Problem) as caught:
@@ -46,38 +46,40 @@ async def test_an_agent_key_names_only_itself(door, workspace, db):
     assert (caught.value.reason, caught.value.status) == ("actor_mismatch", 403)
 
 
-async def test_a_read_only_key_does_not_write(door, workspace, db):
-    secret = (await db(provision.create_api_key, workspace, read_only=True)).secret
-    principal = await door.authenticate(asking(f"Bearer {secret}"))
+async def test_a_read_only_key_does_not_write(authenticator, workspace, in_thread):
+    secret = (await in_thread(provision.create_api_key, workspace, read_only=True)).secret
+    principal = await authenticator.authenticate(asking(f"Bearer {secret}"))
     with pytest.raises(Problem) as caught:
         principal.require_write()
     assert (caught.value.reason, caught.value.status) == ("forbidden", 403)
 
 
-async def test_the_workspaces_own_classes_come_with_it(door, workspace, api_key, db):
+async def test_the_workspaces_own_classes_come_with_it(authenticator, workspace, api_key, in_thread):
     workspace.semantic_classes = {"wiki": "shared"}
-    await db(workspace.save)
-    principal = await door.authenticate(asking(f"Bearer {api_key}"))
+    await in_thread(workspace.save)
+    principal = await authenticator.authenticate(asking(f"Bearer {api_key}"))
     assert principal.semantic_classes == {"wiki": "shared"}
     with pytest.raises(TypeError):
         principal.semantic_classes["wiki"] = "exclusive"
 
 
 @pytest.mark.parametrize("authorization", [None, "", "Basic dTpw", "imk_x", "Signature keyId=a"])
-async def test_without_credentials_the_challenge_says_what_to_send(door, authorization):
-    problem = await refusal(door, authorization)
+async def test_without_credentials_the_challenge_says_what_to_send(authenticator, authorization):
+    problem = await refusal(authenticator, authorization)
     assert (problem.reason, problem.status) == ("unauthenticated", 401)
     assert problem.headers["www-authenticate"] == CHALLENGE
     assert "imk_" in problem.detail
 
 
-async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(door, workspace, db):
+async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(
+    authenticator, workspace, clock, in_thread
+):
     soon = datetime.fromtimestamp(START, UTC) + timedelta(seconds=1)
-    revoked = await db(provision.create_api_key, workspace)
-    expired = await db(provision.create_api_key, workspace, expires_at=soon)
-    await db(provision.revoke_api_key, revoked.prefix)
-    door._clock.now += 1
-    live = (await db(provision.create_api_key, workspace)).secret
+    revoked = await in_thread(provision.create_api_key, workspace)
+    expired = await in_thread(provision.create_api_key, workspace, expires_at=soon)
+    await in_thread(provision.revoke_api_key, revoked.prefix)
+    clock.now += 1
+    live = (await in_thread(provision.create_api_key, workspace)).secret
     refused = [
         revoked.secret,
         expired.secret,
@@ -89,7 +91,7 @@ async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(doo
         "ñ",
         "\x00" * 53,
     ]
-    problems = [await refusal(door, f"Bearer {secret}") for secret in refused]
+    problems = [await refusal(authenticator, f"Bearer {secret}") for secret in refused]
     assert {(problem.reason, problem.status, problem.detail) for problem in problems} == {
         ("unauthenticated", 401, "The API key is unknown, revoked or expired.")
     }
@@ -97,31 +99,31 @@ async def test_unknown_revoked_expired_and_mistyped_keys_get_the_same_answer(doo
     assert all(problem.headers["www-authenticate"] == challenge for problem in problems)
 
 
-async def test_a_header_without_a_key_is_no_wrong_key(door):
-    """A variable that is not set leaves the header empty. That is another mistake, and has no error code
-    (RFC 6750, 3.1)."""
+async def test_an_empty_header_is_not_a_wrong_key(authenticator):
+    """A variable that is not set leaves the header empty. That is another mistake, and its challenge has
+    no error code (RFC 6750, 3.1)."""
     for given in ("Bearer", "Bearer ", "Bearer    ", "Basic YTpi", "imk_x"):
-        problem = await refusal(door, given)
+        problem = await refusal(authenticator, given)
         assert (problem.reason, problem.status) == ("unauthenticated", 401)
         assert problem.detail.startswith("Send an API key")
         assert problem.headers["www-authenticate"] == CHALLENGE
 
 
-async def test_a_key_with_a_known_prefix_and_another_secret_is_unknown(door, workspace, db):
-    secret = (await db(provision.create_api_key, workspace)).secret
+async def test_a_key_with_a_known_prefix_and_another_secret_is_unknown(authenticator, workspace, in_thread):
+    secret = (await in_thread(provision.create_api_key, workspace)).secret
     body = secret[len(keys.MARK) : -keys.CHECKSUM_LENGTH - 1] + ("0" if secret[46] != "0" else "1")
     forged = keys.MARK + body + keys._checksum(body)
     assert keys.well_formed(forged)
     assert forged[: keys.PREFIX_LENGTH] == secret[: keys.PREFIX_LENGTH]
-    assert (await refusal(door, f"Bearer {forged}")).reason == "unauthenticated"
+    assert (await refusal(authenticator, f"Bearer {forged}")).reason == "unauthenticated"
 
 
-async def test_a_key_expires_while_it_is_remembered(door, workspace, clock, db):
+async def test_a_key_expires_while_it_is_remembered(authenticator, workspace, clock, in_thread):
     soon = datetime.fromtimestamp(START, UTC) + timedelta(milliseconds=100)
-    secret = (await db(provision.create_api_key, workspace, expires_at=soon)).secret
-    await door.authenticate(asking(f"Bearer {secret}"))
+    secret = (await in_thread(provision.create_api_key, workspace, expires_at=soon)).secret
+    await authenticator.authenticate(asking(f"Bearer {secret}"))
     clock.now += 0.1
-    assert (await refusal(door, f"Bearer {secret}")).reason == "unauthenticated"
+    assert (await refusal(authenticator, f"Bearer {secret}")).reason == "unauthenticated"
 
 
 # --- last use
@@ -131,33 +133,35 @@ def last_used(secret):
     return ApiKey.objects.get(prefix=secret[: keys.PREFIX_LENGTH]).last_used_at
 
 
-async def test_the_last_use_is_recorded_to_the_minute(door, workspace, clock, db):
-    first, second = [(await db(provision.create_api_key, workspace)).secret for _ in range(2)]
-    assert await db(last_used, first) is None
+async def test_the_last_use_is_recorded_to_the_minute(authenticator, workspace, clock, in_thread):
+    first, second = [(await in_thread(provision.create_api_key, workspace)).secret for _ in range(2)]
+    assert await in_thread(last_used, first) is None
     clock.now = START + 61
     for secret in (first, first, second):
-        await door.authenticate(asking(f"Bearer {secret}"))
-    door.close()
+        await authenticator.authenticate(asking(f"Bearer {secret}"))
+    authenticator.close()
     assert (
-        await db(last_used, first) == await db(last_used, second) == datetime.fromtimestamp(START + 60, UTC)
+        await in_thread(last_used, first)
+        == await in_thread(last_used, second)
+        == datetime.fromtimestamp(START + 60, UTC)
     )
     clock.now = START + 125
-    await door.authenticate(asking(f"Bearer {first}"))
-    door.close()
-    assert await db(last_used, first) == datetime.fromtimestamp(START + 120, UTC)
-    assert await db(last_used, second) == datetime.fromtimestamp(START + 60, UTC)
+    await authenticator.authenticate(asking(f"Bearer {first}"))
+    authenticator.close()
+    assert await in_thread(last_used, first) == datetime.fromtimestamp(START + 120, UTC)
+    assert await in_thread(last_used, second) == datetime.fromtimestamp(START + 60, UTC)
 
 
-async def test_a_later_use_recorded_by_another_process_stays(door, api_key, clock, db):
+async def test_a_later_use_recorded_by_another_process_stays(authenticator, api_key, clock, in_thread):
     later = datetime.fromtimestamp(START + 600, UTC)
-    await db(ApiKey.objects.filter(prefix=api_key[: keys.PREFIX_LENGTH]).update, last_used_at=later)
-    await door.authenticate(asking(f"Bearer {api_key}"))
-    door.close()
-    assert await db(last_used, api_key) == later
+    await in_thread(ApiKey.objects.filter(prefix=api_key[: keys.PREFIX_LENGTH]).update, last_used_at=later)
+    await authenticator.authenticate(asking(f"Bearer {api_key}"))
+    authenticator.close()
+    assert await in_thread(last_used, api_key) == later
 
 
 async def test_a_use_that_cannot_be_recorded_delays_nothing_and_is_logged(
-    door, api_key, clock, monkeypatch, caplog, db
+    authenticator, api_key, clock, monkeypatch, caplog, in_thread
 ):
     hanging, written = threading.Event(), bearer._write_last_uses
 
@@ -167,22 +171,22 @@ async def test_a_use_that_cannot_be_recorded_delays_nothing_and_is_logged(
 
     monkeypatch.setattr(bearer, "_write_last_uses", hang)
     with caplog.at_level(logging.ERROR):
-        await door.authenticate(asking(f"Bearer {api_key}"))
+        await authenticator.authenticate(asking(f"Bearer {api_key}"))
         hanging.set()
-        door.close()
+        authenticator.close()
     assert "last use" in caplog.text
-    assert await db(last_used, api_key) is None
+    assert await in_thread(last_used, api_key) is None
     monkeypatch.setattr(bearer, "_write_last_uses", written)
     clock.now += 60
-    await door.authenticate(asking(f"Bearer {api_key}"))
-    door.close()
-    assert await db(last_used, api_key) is not None
+    await authenticator.authenticate(asking(f"Bearer {api_key}"))
+    authenticator.close()
+    assert await in_thread(last_used, api_key) is not None
 
 
 # --- storage trouble
 
 
-async def test_database_trouble_is_an_answer_of_its_own(door, api_key, monkeypatch):
+async def test_a_database_fault_has_its_own_answer(authenticator, api_key, monkeypatch):
     asked = []
 
     def broken(secret):
@@ -191,15 +195,15 @@ async def test_database_trouble_is_an_answer_of_its_own(door, api_key, monkeypat
 
     with monkeypatch.context() as patch:
         patch.setattr(bearer, "find_key", broken)
-        problem = await refusal(door, f"Bearer {api_key}")
+        problem = await refusal(authenticator, f"Bearer {api_key}")
     assert (problem.reason, problem.status) == ("authority_unavailable", 503)
     assert "connection" not in problem.detail
     assert len(asked) == 2  # once more, over a new connection
-    assert await door.authenticate(asking(f"Bearer {api_key}"))
+    assert await authenticator.authenticate(asking(f"Bearer {api_key}"))
 
 
-async def test_a_connection_that_died_unnoticed_is_replaced(door, api_key, monkeypatch):
-    find, failures = bearer.find_key, [OperationalError("gone")]
+async def test_a_dead_connection_is_replaced(authenticator, api_key, monkeypatch):
+    find, failures = bearer.find_key, [OperationalError("connection lost")]
 
     def flaky(secret):
         if failures:
@@ -207,15 +211,15 @@ async def test_a_connection_that_died_unnoticed_is_replaced(door, api_key, monke
         return find(secret)
 
     monkeypatch.setattr(bearer, "find_key", flaky)
-    assert await door.authenticate(asking(f"Bearer {api_key}"))
+    assert await authenticator.authenticate(asking(f"Bearer {api_key}"))
 
 
-async def test_a_database_that_hangs_is_not_waited_for(door, api_key, monkeypatch):
+async def test_a_hanging_database_is_not_waited_for(authenticator, api_key, monkeypatch):
     hanging = threading.Event()
     monkeypatch.setattr(threads, "ANSWER_WITHIN_S", 0.01)
     monkeypatch.setattr(bearer, "find_key", lambda secret: hanging.wait(10) and None)
     try:
-        problem = await refusal(door, f"Bearer {api_key}")
+        problem = await refusal(authenticator, f"Bearer {api_key}")
     finally:
         hanging.set()
     assert problem.reason == "authority_unavailable"

@@ -1,4 +1,4 @@
-"""Nonces: what has run out goes by itself, all of it, and no key keeps more than its share."""
+"""Nonces: expired ones are all deleted by themselves, and no key stores more than its share."""
 
 import sqlite3
 import time
@@ -39,15 +39,15 @@ def until(true: Callable[[], object], within_s: float = 30) -> None:
         time.sleep(0.02)
 
 
-def test_all_that_is_old_goes_without_a_request(clock, settings):
-    """However much it is: ten thousand rows took a hundred seconds once."""
+def test_all_old_nonces_are_deleted_without_a_request(clock, settings):
+    """However many there are: ten thousand rows once took a hundred seconds."""
     nonces_of_long_ago(10_000)
-    door = Authenticator(clock)
-    door.start()
+    authenticator = Authenticator(clock)
+    authenticator.start()
     try:
         until(lambda: left() == 0)
     finally:
-        door.close()
+        authenticator.close()
 
 
 def test_a_sweep_that_fails_is_tried_again(clock, monkeypatch, caplog):
@@ -67,7 +67,7 @@ def test_a_sweep_that_fails_is_tried_again(clock, monkeypatch, caplog):
 
 
 def test_a_server_sweeps_by_itself(live_server_process: Callable[..., ServerProcess]) -> None:
-    """One that nobody signs a request to."""
+    """A server that gets no signed request."""
     server = live_server_process()
     ago = datetime.now(UTC) - timedelta(hours=1)
     url = server.env["DATABASE_URL"]
@@ -88,46 +88,52 @@ def test_a_server_sweeps_by_itself(live_server_process: Callable[..., ServerProc
 # --- the share of a key
 
 
-async def test_a_key_may_sign_so_many_requests_a_minute(door, agent, trial, clock, db, settings):
+async def test_a_key_has_a_limit_of_signed_requests_a_minute(
+    authenticator, agent, trial, clock, in_thread, settings
+):
     settings.TRIAL_REQUESTS = 5
     for _ in range(5):
-        await door.authenticate(lease(agent, clock), spend=False)
-    before = await db(Nonce.objects.count)
-    problem = await refusal(door.authenticate(lease(agent, clock), spend=False))
+        await authenticator.authenticate(lease(agent, clock), spend=False)
+    before = await in_thread(Nonce.objects.count)
+    problem = await refusal(authenticator.authenticate(lease(agent, clock), spend=False))
     assert (problem.reason, problem.status) == ("rate_limited", 429)
     assert 1 <= int(problem.headers["retry-after"]) <= 60
-    assert await db(Nonce.objects.count) == before
+    assert await in_thread(Nonce.objects.count) == before
     clock.now += int(problem.headers["retry-after"])
-    await door.authenticate(lease(agent, clock), spend=False)
+    await authenticator.authenticate(lease(agent, clock), spend=False)
 
 
-async def test_a_key_that_nobody_knows_has_a_share_too(door, agent, clock, settings):
+async def test_an_unknown_key_has_a_share_too(authenticator, agent, clock, settings):
     settings.TRIAL_REQUESTS = 2
     for _ in range(2):
-        await door.proven_key(lease(agent, clock))
-    assert (await refusal(door.proven_key(lease(agent, clock)))).reason == "rate_limited"
-    await door.proven_key(lease(Agent(), clock))
+        await authenticator.proven_key(lease(agent, clock))
+    assert (await refusal(authenticator.proven_key(lease(agent, clock)))).reason == "rate_limited"
+    await authenticator.proven_key(lease(Agent(), clock))
 
 
-async def test_a_registered_agent_has_another(door, agent, workspace, clock, db, settings):
+async def test_a_registered_agent_has_another_limit(
+    authenticator, agent, workspace, clock, in_thread, settings
+):
     settings.TRIAL_REQUESTS, settings.AGENT_REQUESTS = 1, 3
-    await db(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
+    await in_thread(RegisteredAgent.objects.create, workspace=workspace, did=agent.did)
     for _ in range(3):
-        await door.authenticate(lease(agent, clock))
-    assert (await refusal(door.authenticate(lease(agent, clock)))).reason == "rate_limited"
+        await authenticator.authenticate(lease(agent, clock))
+    assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "rate_limited"
 
 
-async def test_who_repeats_anothers_requests_uses_up_nothing(door, agent, trial, clock, settings):
+async def test_repeated_requests_of_another_key_do_not_use_up_its_share(
+    authenticator, agent, trial, clock, settings
+):
     settings.TRIAL_REQUESTS = 2
     parts = lease(agent, clock)
-    await door.authenticate(parts)
+    await authenticator.authenticate(parts)
     for _ in range(5):
-        assert (await refusal(door.authenticate(parts))).reason == "replayed"
-    await door.authenticate(lease(agent, clock))
+        assert (await refusal(authenticator.authenticate(parts))).reason == "replayed"
+    await authenticator.authenticate(lease(agent, clock))
 
 
-def test_no_more_than_the_limit_is_counted_at_once():
-    """While the first are on their way, no more are let in."""
+def test_concurrent_requests_do_not_exceed_the_limit():
+    """While the first requests are in progress, no more are admitted."""
     budget = signers.Budget()
     with budget.spend(b"key", 1, 0.0), pytest.raises(Problem), budget.spend(b"key", 1, 59.0):
         pass
@@ -135,7 +141,7 @@ def test_no_more_than_the_limit_is_counted_at_once():
         pass
 
 
-def test_a_step_is_bounded():
-    """No step holds SQLite's one writer for long."""
+def test_a_step_of_the_sweep_is_bounded():
+    """No step keeps SQLite's only writer for long."""
     nonces_of_long_ago(2 * signers.SWEEP_ROWS)
     assert signers.sweep_nonces(START) == signers.SWEEP_ROWS

@@ -3,7 +3,7 @@
 from intramedial.http.calls import RequestParts, join_fields
 
 
-def test_a_scope_is_taken_as_it_came():
+def test_the_parts_are_those_of_the_scope():
     scope = {
         "type": "http",
         "method": "POST",
@@ -18,7 +18,7 @@ def test_a_scope_is_taken_as_it_came():
     )
 
 
-def test_a_web_socket_is_opened_by_get():
+def test_a_web_socket_has_the_method_get():
     parts = RequestParts.from_scope({"type": "websocket", "path": "/ws/", "headers": []})
     assert (parts.method, parts.raw_path, parts.query, parts.client) == ("GET", b"/ws/", b"", "")
 
@@ -28,7 +28,7 @@ def test_the_address_behind_a_proxy_can_be_given():
     assert RequestParts.from_scope(scope, client="198.51.100.7").client == "198.51.100.7"
 
 
-def test_lines_of_one_field_are_joined_in_order():
+def test_lines_of_one_header_field_are_joined_in_order():
     lines = [(b"signature", b" a=:AA==: "), (b"x", b"1"), (b"Signature", b"b=:AB==:"), (b"y", b"\xf1")]
     assert join_fields(lines) == {"signature": "a=:AA==:, b=:AB==:", "x": "1", "y": "ñ"}
 

@@ -1,4 +1,4 @@
-"""Signed requests: RFC 9421 and RFC 9530 as this service asks for them."""
+"""Signed requests: RFC 9421 and RFC 9530 with this service's requirements."""
 
 import base64
 import dataclasses
@@ -30,7 +30,7 @@ def verify(parts, now=NOW, base_url=BASE_URL):
 
 
 def change(parts, **headers):
-    """The same request with some header fields replaced, or dropped where the value is None."""
+    """The same request with some header fields replaced, or removed where the value is None."""
     merged = {**parts.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
     return dataclasses.replace(
         parts, headers={name: value for name, value in merged.items() if value is not None}
@@ -51,7 +51,7 @@ def test_without_a_body_method_and_target_are_enough():
 
 
 def test_rfc_9421_appendix_b_2_6():
-    """The example is for another service (other components, no tag), so only the algorithm is ours here."""
+    """The example is for another service (other components, no tag), so only the algorithm is used here."""
     public_key = base64.urlsafe_b64decode("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs=")
     message = SimpleNamespace(
         method="POST",
@@ -77,7 +77,7 @@ def test_rfc_9421_appendix_b_2_6():
         verifier.verify(message, max_age=None)
 
 
-# --- keys that anybody can sign for
+# --- keys that any program can sign for
 
 IDENTITY = bytes([1]) + bytes(31)
 
@@ -154,11 +154,11 @@ def test_a_bad_content_digest_is_refused(value, words, monkeypatch):
         ("@method", "@target-uri", '"content-type";sf'),
     ],
 )
-def test_components_that_are_not_covered_are_asked_for(components):
+def test_missing_components_are_refused_by_name(components):
     refused(signed(components=components), "Required component|Unknown Structured Field")
 
 
-def test_the_workspace_header_must_be_covered_where_it_is_sent():
+def test_a_workspace_header_must_be_covered():
     parts = signed(headers={"intramedial-workspace": "ws_1"})
     assert verify(parts).did == AGENT.did
     refused(change(parts, intramedial_workspace="ws_2"), "does not match")
@@ -171,7 +171,7 @@ def test_more_components_may_be_covered():
 
 
 def test_the_raw_target_is_signed():
-    """A decoding on the way would turn %2F into a slash and make both targets one."""
+    """Decoding on the way would turn %2F into a slash and make both targets equal."""
     one, other = signed("GET", "/a%2Fb?x=%20y+z", b""), signed("GET", "/a/b?x=%20y+z", b"")
     assert verify(one).did == verify(other).did == AGENT.did
     refused(dataclasses.replace(one, raw_path=b"/a/b"), "does not match")
@@ -204,7 +204,7 @@ def test_clocks_may_differ_by_thirty_seconds(now):
     assert verify(signed(), now=now).kept_until == NOW + 90
 
 
-def test_a_clock_that_is_off_is_told_so():
+def test_a_wrong_clock_is_refused_with_words():
     refused(signed(), r"31 s ahead of the server's time, 2023-11-14T22:12:49Z: set your clock", now=NOW - 31)
     refused(signed(), r"expired 31 s before the server's time, 2023-11-14T22:14:51Z", now=NOW + 91)
 
@@ -255,7 +255,7 @@ def test_another_agents_key_does_not_verify():
     refused(signed(key_id=Agent("other").did), "does not match")
 
 
-def test_the_tag_is_this_services():
+def test_the_tag_must_be_this_services():
     refused(signed(tag=None), "tag")
     refused(signed(tag="web-bot-auth"), "tag")
 
@@ -267,7 +267,7 @@ def test_exactly_one_signature_has_the_tag():
         signature=f"{first.headers['signature']}, {second.headers['signature']}",
         signature_input=f"{first.headers['signature-input']}, {second.headers['signature-input']}",
     )
-    assert verify(both).did == AGENT.did  # a proxy's own signature beside it does no harm
+    assert verify(both).did == AGENT.did  # another signature, such as a proxy's, does no harm
     third = signed(label="c")
     twice = change(
         first,
@@ -310,7 +310,7 @@ def test_noise_in_a_field_never_verifies_and_never_crashes(field, noise, at):
     parts = signed(nonce="n")
     value = parts.headers[field]
     try:
-        # What still verifies is another spelling of the same fields: white space, another label.
+        # Noise that still verifies is another spelling of the same fields: white space, another label.
         assert verify(change(parts, **{field: value[:at] + noise + value[at:]})).nonce == "n"
     except signatures.BadSignature as refusal:
         assert str(refusal)

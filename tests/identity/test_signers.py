@@ -1,4 +1,4 @@
-"""Signed requests at the door: registered agents, replays, refusals."""
+"""Authentication by signed requests: registered agents, replays, refusals."""
 
 import asyncio
 import dataclasses
@@ -25,117 +25,127 @@ def register(agent, workspace):
 # --- registered agents
 
 
-async def test_a_registered_agent_signs_without_a_trial(door, agent, workspace, clock, db):
-    await db(register, agent, workspace)
-    principal = await door.authenticate(lease(agent, clock))
+async def test_a_registered_agent_signs_without_a_trial(authenticator, agent, workspace, clock, in_thread):
+    await in_thread(register, agent, workspace)
+    principal = await authenticator.authenticate(lease(agent, clock))
     assert principal == Principal(workspace.public_id, "signature", agent.did, False, {}, None)
 
 
-async def test_a_revoked_registration_ends_at_once(door, agent, workspace, clock, db):
-    registered = await db(register, agent, workspace)
-    await door.authenticate(lease(agent, clock))
+async def test_a_revoked_registration_ends_at_once(authenticator, agent, workspace, clock, in_thread):
+    registered = await in_thread(register, agent, workspace)
+    await authenticator.authenticate(lease(agent, clock))
     registered.revoked_at = datetime.now(UTC)
-    await db(registered.save)
-    assert (await refusal(door.authenticate(lease(agent, clock)))).reason == "unauthenticated"
+    await in_thread(registered.save)
+    assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "unauthenticated"
 
 
-async def test_an_agent_of_several_workspaces_says_which(door, agent, workspace, clock, db):
-    other = await db(provision.create_workspace, "other")
-    await db(register, agent, workspace)
-    await db(register, agent, other)
-    problem = await refusal(door.authenticate(lease(agent, clock)))
+async def test_an_agent_of_several_workspaces_must_name_one(
+    authenticator, agent, workspace, clock, in_thread
+):
+    other = await in_thread(provision.create_workspace, "another")
+    await in_thread(register, agent, workspace)
+    await in_thread(register, agent, other)
+    problem = await refusal(authenticator.authenticate(lease(agent, clock)))
     assert problem.reason == "unauthenticated"
     assert "Intramedial-Workspace" in problem.detail
     for chosen in (workspace, other):
         headers = {"intramedial-workspace": chosen.public_id}
-        principal = await door.authenticate(lease(agent, clock, headers=headers))
+        principal = await authenticator.authenticate(lease(agent, clock, headers=headers))
         assert principal.workspace == chosen.public_id
 
 
-async def test_the_choice_must_be_signed_and_be_one_of_its_own(door, agent, workspace, clock, db):
-    await db(register, agent, workspace)
-    stranger = await db(provision.create_workspace, "stranger")
-    headers = {"intramedial-workspace": stranger.public_id}
-    problem = await refusal(door.authenticate(lease(agent, clock, headers=headers)))
+async def test_the_named_workspace_must_be_signed_and_its_own(
+    authenticator, agent, workspace, clock, in_thread
+):
+    await in_thread(register, agent, workspace)
+    other = await in_thread(provision.create_workspace, "another")
+    headers = {"intramedial-workspace": other.public_id}
+    problem = await refusal(authenticator.authenticate(lease(agent, clock, headers=headers)))
     assert problem.reason == "unauthenticated"
     parts = lease(agent, clock)
     unsigned = dataclasses.replace(parts, headers={**parts.headers, **headers})
-    assert (await refusal(door.authenticate(unsigned))).reason == "bad_signature"
+    assert (await refusal(authenticator.authenticate(unsigned))).reason == "bad_signature"
 
 
-async def test_a_trial_and_a_registration_are_told_apart(door, agent, trial, workspace, clock, db):
-    await db(register, agent, workspace)
-    assert (await refusal(door.authenticate(lease(agent, clock)))).reason == "unauthenticated"
+async def test_an_agent_with_a_trial_and_a_registration_must_name_one(
+    authenticator, agent, trial, workspace, clock, in_thread
+):
+    await in_thread(register, agent, workspace)
+    assert (await refusal(authenticator.authenticate(lease(agent, clock)))).reason == "unauthenticated"
     for public_id, in_trial in ((workspace.public_id, False), (trial.workspace.public_id, True)):
-        principal = await door.authenticate(lease(agent, clock, headers={"intramedial-workspace": public_id}))
+        principal = await authenticator.authenticate(
+            lease(agent, clock, headers={"intramedial-workspace": public_id})
+        )
         assert (principal.workspace, principal.trial is not None) == (public_id, in_trial)
-    clock.now += 8 * DAY_S  # an expired trial is no choice any more
-    assert (await door.authenticate(lease(agent, clock))).workspace == workspace.public_id
+    clock.now += 8 * DAY_S  # an expired trial can no longer be chosen
+    assert (await authenticator.authenticate(lease(agent, clock))).workspace == workspace.public_id
 
 
-async def test_a_key_nobody_knows_is_unauthenticated_and_leaves_nothing(door, agent, clock, db):
-    before = await db(Nonce.objects.count)
-    problem = await refusal(door.authenticate(lease(agent, clock)))
+async def test_an_unknown_key_is_unauthenticated_and_leaves_nothing(authenticator, agent, clock, in_thread):
+    before = await in_thread(Nonce.objects.count)
+    problem = await refusal(authenticator.authenticate(lease(agent, clock)))
     assert (problem.reason, problem.status) == ("unauthenticated", 401)
     assert "www-authenticate" in problem.headers
-    assert await db(Nonce.objects.count) == before
+    assert await in_thread(Nonce.objects.count) == before
 
 
 # --- replays
 
 
-async def test_a_request_is_used_once(door, agent, trial, clock, db):
+async def test_a_request_is_used_once(authenticator, agent, trial, clock, in_thread):
     parts = lease(agent, clock)
-    await door.authenticate(parts)
-    problem = await refusal(door.authenticate(parts))
+    await authenticator.authenticate(parts)
+    problem = await refusal(authenticator.authenticate(parts))
     assert (problem.reason, problem.status) == ("replayed", 401)
-    assert await db(calls_used, trial) == 1
+    assert await in_thread(calls_used, trial) == 1
 
 
-async def test_of_many_copies_at_once_one_passes(door, agent, trial, clock, db):
-    doors, parts = [door, Authenticator(clock)], lease(agent, clock)
+async def test_one_of_many_concurrent_copies_passes(authenticator, agent, trial, clock, in_thread):
+    authenticators, parts = [authenticator, Authenticator(clock)], lease(agent, clock)
     try:
         answers = await asyncio.gather(
-            *(doors[at % 2].authenticate(parts) for at in range(20)), return_exceptions=True
+            *(authenticators[at % 2].authenticate(parts) for at in range(20)), return_exceptions=True
         )
     finally:
-        doors[1].close()
+        authenticators[1].close()
     assert sum(isinstance(answer, Principal) for answer in answers) == 1
     assert [answer.reason for answer in answers if isinstance(answer, Problem)] == ["replayed"] * 19
-    assert await db(calls_used, trial) == 1
+    assert await in_thread(calls_used, trial) == 1
 
 
-async def test_a_nonce_is_used_up_whatever_else_is_signed_with_it(door, agent, trial, clock):
-    await door.authenticate(lease(agent, clock, nonce="n"))
-    other = agent.request("GET", "/api/v1/trial", created=clock.now + 5, nonce="n", label="other")
-    assert (await refusal(door.authenticate(other))).reason == "replayed"
+async def test_a_nonce_is_used_up_for_any_other_request(authenticator, agent, trial, clock):
+    await authenticator.authenticate(lease(agent, clock, nonce="n"))
+    other = agent.request("GET", "/api/v1/trial", created=clock.now + 5, nonce="n", label="another")
+    assert (await refusal(authenticator.authenticate(other))).reason == "replayed"
 
 
-async def test_nonces_of_different_keys_do_not_meet(door, agent, trial, workspace, clock, db):
+async def test_different_keys_may_use_the_same_nonce(
+    authenticator, agent, trial, workspace, clock, in_thread
+):
     second = Agent()
-    await db(register, second, workspace)
-    await door.authenticate(lease(agent, clock, nonce="n"))
-    await door.authenticate(lease(second, clock, nonce="n"))
+    await in_thread(register, second, workspace)
+    await authenticator.authenticate(lease(agent, clock, nonce="n"))
+    await authenticator.authenticate(lease(second, clock, nonce="n"))
 
 
-async def test_a_nonce_is_kept_for_as_long_as_its_signature_is_good(door, agent, trial, clock, db):
+async def test_a_nonce_is_kept_while_its_signature_is_valid(authenticator, agent, trial, clock, in_thread):
     parts = lease(agent, clock)
-    await door.authenticate(parts)
+    await authenticator.authenticate(parts)
     clock.now = START + signatures.MAX_VALIDITY_S + signatures.MAX_SKEW_S
-    await db(signers.sweep_nonces, clock.now)
-    assert (await refusal(door.authenticate(parts))).reason == "replayed"
+    await in_thread(signers.sweep_nonces, clock.now)
+    assert (await refusal(authenticator.authenticate(parts))).reason == "replayed"
     clock.now += 1
-    assert (await refusal(door.authenticate(parts))).reason == "bad_signature"
+    assert (await refusal(authenticator.authenticate(parts))).reason == "bad_signature"
 
 
-async def test_old_nonces_are_deleted_on_the_way(door, agent, trial, clock, db):
-    old = await db(
+async def test_old_nonces_are_deleted(authenticator, agent, trial, clock, in_thread):
+    old = await in_thread(
         Nonce.objects.create, key_and_nonce="old", expires_at=datetime.fromtimestamp(START - 1, UTC)
     )
-    await door.authenticate(lease(agent, clock))
-    door.close()
-    assert not await db(Nonce.objects.filter(pk=old.pk).exists)
-    assert await db(Nonce.objects.filter(expires_at=datetime.fromtimestamp(START + 90, UTC)).exists)
+    await authenticator.authenticate(lease(agent, clock))
+    authenticator.close()
+    assert not await in_thread(Nonce.objects.filter(pk=old.pk).exists)
+    assert await in_thread(Nonce.objects.filter(expires_at=datetime.fromtimestamp(START + 90, UTC)).exists)
 
 
 def test_a_sweep_is_bounded(monkeypatch):
@@ -147,57 +157,57 @@ def test_a_sweep_is_bounded(monkeypatch):
     assert [signers.sweep_nonces(1_000_001.0) for _ in range(3)] == [3, 2, 0]
 
 
-# --- what is not accepted
+# --- refused requests
 
 
-async def test_a_bad_signature_says_what_is_wrong(door, agent, trial, clock, db):
+async def test_a_bad_signature_says_what_is_wrong(authenticator, agent, trial, clock, in_thread):
     parts = lease(agent, clock)
     clock.now += 3600
-    problem = await refusal(door.authenticate(parts))
+    problem = await refusal(authenticator.authenticate(parts))
     assert (problem.reason, problem.status) == ("bad_signature", 401)
     assert "server's time" in problem.detail
     tampered = dataclasses.replace(lease(agent, clock), body=BODY + b" ")
-    assert "Content-Digest" in (await refusal(door.authenticate(tampered))).detail
-    assert await db(calls_used, trial) == 0
+    assert "Content-Digest" in (await refusal(authenticator.authenticate(tampered))).detail
+    assert await in_thread(calls_used, trial) == 0
 
 
-async def test_one_kind_of_credentials_at_a_time(door, agent, trial, api_key, clock):
+async def test_a_key_and_a_signature_together_are_refused(authenticator, agent, trial, api_key, clock):
     parts = lease(agent, clock)
     both = dataclasses.replace(parts, headers={**parts.headers, "authorization": f"Bearer {api_key}"})
-    problem = await refusal(door.authenticate(both))
+    problem = await refusal(authenticator.authenticate(both))
     assert problem.reason == "unauthenticated"
     assert api_key not in problem.detail
 
 
 @pytest.mark.parametrize("field", ["signature", "signature-input"])
-async def test_half_a_signature_is_a_bad_one(door, agent, trial, clock, field):
+async def test_half_a_signature_is_a_bad_signature(authenticator, agent, trial, clock, field):
     parts = lease(agent, clock)
     half = dataclasses.replace(parts, headers={k: v for k, v in parts.headers.items() if k != field})
-    assert (await refusal(door.authenticate(half))).reason == "bad_signature"
+    assert (await refusal(authenticator.authenticate(half))).reason == "bad_signature"
 
 
-async def test_database_trouble_is_an_answer_of_its_own(door, agent, trial, clock, monkeypatch):
+async def test_a_database_fault_has_its_own_answer(authenticator, agent, trial, clock, monkeypatch):
     def broken(*_):
         raise OperationalError("disk I/O error")
 
     with monkeypatch.context() as patch:
         patch.setattr(signers, "_spend_call", broken)
-        problem = await refusal(door.authenticate(lease(agent, clock, nonce="n")))
+        problem = await refusal(authenticator.authenticate(lease(agent, clock, nonce="n")))
     assert (problem.reason, problem.status) == ("authority_unavailable", 503)
-    # Nothing of it stayed: the same nonce is still good, and no call was counted.
-    assert (await door.authenticate(lease(agent, clock, nonce="n"))).trial.calls_used == 1
+    # The fault left nothing: the same nonce is still good, and no call was counted.
+    assert (await authenticator.authenticate(lease(agent, clock, nonce="n"))).trial.calls_used == 1
 
 
 # --- a key that is not known yet
 
 
-async def test_a_new_key_proves_itself_once(door, agent, clock):
+async def test_a_new_key_proves_itself_once(authenticator, agent, clock):
     parts = lease(agent, clock, nonce="n")
-    assert await door.proven_key(parts) == signatures.SignedBy(
+    assert await authenticator.proven_key(parts) == signatures.SignedBy(
         agent.did, agent.public_key, "n", int(START) + 90
     )
-    assert (await refusal(door.proven_key(parts))).reason == "replayed"
+    assert (await refusal(authenticator.proven_key(parts))).reason == "replayed"
     unsigned = dataclasses.replace(parts, headers={})
-    assert (await refusal(door.proven_key(unsigned))).reason == "unauthenticated"
+    assert (await refusal(authenticator.proven_key(unsigned))).reason == "unauthenticated"
     tampered = dataclasses.replace(lease(agent, clock), method="PUT")
-    assert (await refusal(door.proven_key(tampered))).reason == "bad_signature"
+    assert (await refusal(authenticator.proven_key(tampered))).reason == "bad_signature"

@@ -1,4 +1,5 @@
-"""The ledger: appended once, in order, without gaps, whoever appends and however often."""
+"""The ledger: every entry appended once, in order, without gaps, however many processes append, however
+often."""
 
 import concurrent.futures
 import threading
@@ -18,7 +19,7 @@ _numbers = count()
 
 
 def leaves(many=1, workspace="ws_ledger"):
-    """Leaves that no other test has."""
+    """Leaves that no other test uses."""
     return [(f"rcp_test{next(_numbers):08}", workspace, f"header.payload.{at}") for at in range(many)]
 
 
@@ -61,7 +62,7 @@ def test_a_receipt_twice_in_a_batch_is_appended_once():
     assert_gapless()
 
 
-def test_an_empty_batch_is_nothing():
+def test_an_empty_batch_changes_nothing():
     assert log.append([]) == 0
 
 
@@ -84,7 +85,7 @@ def test_a_batch_that_fails_leaves_nothing_and_can_be_repeated(monkeypatch):
     assert_gapless()
 
 
-def test_appenders_at_once_leave_no_gap_and_no_double():
+def test_concurrent_appenders_leave_no_gap_and_no_duplicate():
     shared = leaves(20)
     batches = [leaves(5) + shared for _ in range(4)]
     barrier = threading.Barrier(len(batches))
@@ -131,7 +132,7 @@ def signed_entry(**changes):
     return Entry.objects.get(receipt_id=receipt_id)
 
 
-def test_verifying_finds_what_was_changed():
+def test_verifying_finds_a_changed_entry():
     entry = signed_entry()
     assert failing(entry) == []
     entry.workspace = "ws_other"

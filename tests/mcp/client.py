@@ -1,4 +1,4 @@
-"""Clients of the tests: the official one as an agent, and one that sends any bytes."""
+"""Clients of the tests: the official one, as an agent, and one that sends any bytes."""
 
 import json
 from collections.abc import AsyncIterator
@@ -13,13 +13,13 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
 
 OLD, NEW = "2025-11-25", "2026-07-28"
-# The newer version is found out by asking, as clients do by default.
+# The newer version is negotiated, as clients do by default.
 MODES = {OLD: "legacy", NEW: "auto"}
 
 
 @dataclass
 class Agent:
-    """The official client, connected; `sent` are the bodies of its requests, the last one last."""
+    """The official client, connected. `sent` are the bodies of its requests, in order."""
 
     client: Client
     did: str
@@ -31,7 +31,7 @@ class Agent:
     async def connected(
         cls, url: str, key: str, *, did: str = "did:web:a.example", version: str = NEW, path: str = "/mcp"
     ) -> AsyncIterator["Agent"]:
-        """Connected to `path` in the given version of the protocol, having seen what there is to call."""
+        """Connect to `path` with the given version of the protocol, and list the tools."""
         sent: list[bytes] = []
 
         async def keep(request: httpx2.Request) -> None:
@@ -43,12 +43,13 @@ class Agent:
         ) as http_client:
             transport = streamable_http_client(url + path, http_client=http_client)
             async with Client(transport, mode=MODES[version]) as client:
-                # Only what was listed is validated: from here on every result is held to its output schema.
+                # The client only validates listed tools: from here on it checks every result against its
+                # output schema.
                 await client.list_tools()
                 yield cls(client, did, path, sent)
 
     async def call(self, tool: str, **arguments: Any) -> CallToolResult:
-        """Call a tool by the short end of its name (`lease.acquire`) as this agent."""
+        """Call a tool as this agent, by the end of its name (`lease.acquire`)."""
         given = arguments if tool == "wait" else {"actorDid": self.did, **arguments}
         name = f"coordination.{tool}"
         result = await self.client.call_tool(name.replace(".", "_") if "compat" in self.path else name, given)
@@ -56,7 +57,7 @@ class Agent:
         return result
 
     async def body(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The structured content of a call that was answered."""
+        """The structured content of a successful call."""
         result = await self.call(tool, **arguments)
         assert not result.is_error, result
         assert isinstance(result.structured_content, dict)
@@ -71,7 +72,7 @@ class Wire:
     key: str | None
 
     async def post(self, content: bytes | str, path: str = "/mcp", **headers: str) -> httpx.Response:
-        """POST those bytes with the headers of a client, and those given (`content_type` for hyphens)."""
+        """POST these bytes with a client's headers and the given ones (`content_type` means content-type)."""
         fields = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
         if self.key is not None:
             fields["authorization"] = f"Bearer {self.key}"
@@ -79,23 +80,23 @@ class Wire:
         return await self.http.post(path, content=content, headers=fields)
 
     async def send(self, method: str, params: Any = None, path: str = "/mcp", **headers: str) -> Any:
-        """The answer to a request of the version before, as JSON."""
+        """Send a request of the older version; returns the answer's JSON."""
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
         answer = await self.post(json.dumps(message), path, **headers)
         return answer.json()
 
     async def call(self, tool: str, arguments: Any, path: str = "/mcp", **headers: str) -> Any:
-        """The answer to a call of a tool."""
+        """Call a tool; returns the answer's JSON."""
         return await self.send("tools/call", {"name": tool, "arguments": arguments}, path, **headers)
 
 
 def text_of(result: CallToolResult) -> str:
-    """The words of a result, without the JSON behind them."""
+    """The words of a result, without the JSON after them."""
     return _text(result).rpartition("\n")[0]
 
 
 def json_of(result: CallToolResult) -> Any:
-    """The JSON behind the words of a result."""
+    """The JSON after the words of a result."""
     return json.loads(_text(result).rpartition("\n")[2])
 
 

@@ -1,4 +1,5 @@
-"""The service on a real socket, in this process, over an authority whose clock the test sets; its clients."""
+"""The service on a real socket in this process, over an authority whose clock the test sets; and its
+clients."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,15 +11,15 @@ import uvicorn
 
 from intramedial.asgi import application
 from intramedial.workspaces import provision
-from tests.api.conftest import db, running_authority, time_
+from tests.api.conftest import authority_clock, in_thread, running_authority
 from tests.mcp.client import Agent, Wire
 
-__all__ = ["db", "running_authority", "time_"]
+__all__ = ["authority_clock", "in_thread", "running_authority"]
 
 
 @pytest.fixture
 async def url(running_authority: None) -> AsyncIterator[str]:
-    """Where the service answers: uvicorn on a free port, on the test's own loop."""
+    """The service's address: uvicorn on a free port, on the test's own loop."""
     server = uvicorn.Server(uvicorn.Config(application, port=0, log_config=None, lifespan="on"))
     serving = asyncio.create_task(server.serve())
     while not server.started:
@@ -38,7 +39,7 @@ async def connect(url: str) -> AsyncIterator[Callable[..., Awaitable[Agent]]]:
     async def connected(key: str, **options: Any) -> Agent:
         ready: asyncio.Future[Agent] = asyncio.get_running_loop().create_future()
 
-        # The client has to be left by the task that entered it, which a fixture's end is not.
+        # The task that entered the client must leave it, and the end of a fixture is another task.
         async def stay() -> None:
             async with Agent.connected(url, key, **options) as agent:
                 ready.set_result(agent)
@@ -68,26 +69,26 @@ async def rest(url: str, api_key: str) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def wire(url: str, api_key: str) -> AsyncIterator[Wire]:
-    """MCP as bytes, for what the official client would never send."""
+    """MCP as bytes, for messages that the official client would never send."""
     async with httpx.AsyncClient(base_url=url, trust_env=False) as client:
         yield Wire(client, api_key)
 
 
 @pytest.fixture
-async def make_key(db: Callable[..., Awaitable[Any]], workspace: Any) -> Callable[..., Awaitable[str]]:
+async def make_key(in_thread: Callable[..., Awaitable[Any]], workspace: Any) -> Callable[..., Awaitable[str]]:
     """`await make_key(actor_did=…, read_only=…)`: the secret of a key of the workspace."""
 
     async def made(**options: Any) -> str:
-        return (await db(provision.create_api_key, workspace, **options)).secret
+        return (await in_thread(provision.create_api_key, workspace, **options)).secret
 
     return made
 
 
 @pytest.fixture
-async def other_key(db: Callable[..., Awaitable[Any]]) -> str:
+async def other_key(in_thread: Callable[..., Awaitable[Any]]) -> str:
     """The secret of a key of another workspace."""
 
     def made() -> str:
         return provision.create_api_key(provision.create_workspace("other")).secret
 
-    return await db(made)
+    return await in_thread(made)

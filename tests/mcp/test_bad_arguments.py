@@ -1,6 +1,7 @@
-"""Wrong arguments of every tool: a result that says what is wrong, which a model can read and put right.
+"""Wrong arguments of every tool: the result says what is wrong, so that a model can read it and correct
+itself.
 
-Only a tool or a method that there is not is an error of the protocol (specification of 2025-11-25, SEP-1303).
+Only an unknown tool or method is an error of the protocol (specification of 2025-11-25, SEP-1303).
 """
 
 import json
@@ -87,7 +88,7 @@ async def sent(wire):
 
 
 def check(answer, reason, tool):
-    """The problem that a result holds, as text and as structured content, in the declared shape."""
+    """The problem in a result, as text and as structured content, in the declared shape."""
     assert "error" not in answer, answer
     result = answer["result"]
     body = result["structuredContent"]
@@ -95,11 +96,11 @@ def check(answer, reason, tool):
     assert (body["ok"], body["reason"]) == (False, reason)
     jsonschema.validate(body, tools.find(tool).listed(tool).output_schema)
     (block,) = result["content"]
-    said, _, text = block["text"].rpartition("\n")
+    summary, _, text = block["text"].rpartition("\n")
     assert json.loads(text) == body
-    assert said.startswith(f"Failed, {reason}: ")
-    assert body["detail"].rstrip(".") + ". Nothing was done: correct the arguments" in said
-    assert len(said) < 1000
+    assert summary.startswith(f"Failed, {reason}: ")
+    assert body["detail"].rstrip(".") + ". Nothing was done: correct the arguments" in summary
+    assert len(summary) < 1000
     return body
 
 
@@ -111,13 +112,13 @@ async def test_every_wrong_argument_is_a_result_that_is_an_error(sent, version):
         assert pointer in {fault["pointer"] for fault in body["errors"]}, (tool, arguments, body)
 
 
-async def test_the_other_names_and_the_other_address_are_no_different(sent):
+async def test_the_other_names_and_the_other_address_behave_alike(sent):
     for tool, arguments, _ in CASES[::7]:
         for path in ("/mcp", "/mcp/compat"):
             check(await sent(tool.replace(".", "_"), arguments, path=path), "invalid_request", tool)
 
 
-async def test_a_misspelt_argument_is_told_what_it_may_have_meant(sent):
+async def test_a_misspelt_argument_is_answered_with_the_near_name(sent):
     body = check(await sent(WAIT, {"resorce": LOCK}), "invalid_request", WAIT)
     assert "did you mean resource?" in body["detail"]
     body = check(await sent(STATUS, BOTH | {"x": 1}), "invalid_request", STATUS)
@@ -144,7 +145,7 @@ UNREADABLE = (
 
 
 @pytest.mark.parametrize("arguments", UNREADABLE)
-async def test_arguments_that_are_no_strict_json_are_told_like_any_others(wire, arguments):
+async def test_arguments_that_are_no_strict_json_are_a_result_too(wire, arguments):
     message = (
         '{"jsonrpc": "2.0", "id": "x", "method": "tools/call", '
         f'"params": {{"name": "coordination.lease.acquire", "arguments": {arguments}}}}}'
@@ -171,7 +172,7 @@ CALL = '"jsonrpc": "2.0", "method": "tools/call"'
         '{"jsonrpc": "2.0", "id": 1, "method": "no/method", "params": {"arguments": NaN}}',
     ],
 )
-async def test_a_fault_elsewhere_in_the_message_is_one_of_the_protocol(wire, message):
+async def test_a_fault_elsewhere_in_the_message_is_an_error_of_the_protocol(wire, message):
     answer = await wire.post(message)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
 
@@ -185,7 +186,7 @@ async def test_only_an_unknown_tool_or_method_is_an_error_of_the_protocol(wire, 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/compat"])
-async def test_the_official_client_hands_the_words_to_its_agent(connect, api_key, version, path):
+async def test_the_official_client_passes_the_words_to_its_agent(connect, api_key, version, path):
     agent = await connect(api_key, version=version, path=path)
     for arguments in ({}, {"resource": 5}, {"resource": None}, {"resource": "a" * 300}):
         result = await agent.call("lease.acquire", **arguments)
@@ -198,7 +199,7 @@ async def test_the_official_client_hands_the_words_to_its_agent(connect, api_key
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
-async def test_the_text_of_every_result_holds_its_json_behind_the_words(connect, api_key, version, rest):
+async def test_the_text_of_every_result_has_its_json_after_the_words(connect, api_key, version, rest):
     first = await connect(api_key, version=version, did=A)
     second = await connect(api_key, version=version, did="did:web:b.example")
     results = [
@@ -215,3 +216,28 @@ async def test_the_text_of_every_result_holds_its_json_behind_the_words(connect,
     for result in results:
         assert json_of(result) == result.structured_content
         assert not result.content[0].text.startswith("{")
+
+
+# --- near names ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", ["lease.acquire", "lease.release", "lease.withdraw", "status"])
+@pytest.mark.parametrize(("right", "given"), [("actorDid", "actor_did"), ("resource", "resourse")])
+async def test_the_right_name_is_suggested(wire, tool, right, given):
+    arguments = {"resource": "lock:a", "actorDid": "did:web:a.example"}
+    arguments[given] = arguments.pop(right)
+    answer = await wire.call(f"coordination.{tool}", arguments)
+    words = (
+        f"did you mean {right}?"
+        if f"coordination.{tool}" in CLOSED
+        else f"the name is {right}; you sent {given}"
+    )
+    assert words in json.dumps(answer)
+
+
+@pytest.mark.parametrize("given", ["resourse", "Resource", "resource_name"])
+async def test_a_misspelt_resource_does_not_show_the_whole_workspace(wire, given):
+    await wire.call("coordination.lease.acquire", {"resource": "lock:a", "actorDid": "did:web:a.example"})
+    answer = json.dumps(await wire.call("coordination.wait", {given: "lock:b"}))
+    assert "did you mean resource?" in answer
+    assert "lock:a" not in answer

@@ -1,4 +1,4 @@
-"""Each tool over real HTTP: what it answers is what REST answers, receipt and all; a refusal is a result."""
+"""Each tool over real HTTP: its result is REST's answer, with the receipt; a refusal is a result."""
 
 import base64
 import hashlib
@@ -32,29 +32,34 @@ async def twin(url, other_key):
 
 
 def shape(value):
-    """An answer's members in their order, with what is unique to each call hidden."""
+    """An answer's members in their order, without the values that are unique to each call."""
     if isinstance(value, dict):
         return [(name, "…" if name in HIDDEN else shape(member)) for name, member in value.items()]
     return [shape(item) for item in value] if isinstance(value, list) else value
 
 
-async def test_a_lease_from_its_grant_to_its_release(agents, rest, time_):
+async def test_a_lease_from_its_grant_to_its_release(agents, rest, authority_clock):
     first, second = agents
     granted = await first.call("lease.acquire", resource=LOCK, ttlMs=86_400_000)
     lease = granted.structured_content["lease"]
     assert (lease["holder"], lease["mode"], lease["fencingToken"]) == (A, "exclusive", 1)
     assert (lease["ttlMs"], lease["renewed"]) == (30_000, False)
-    assert lease["expiresAt"] == instant(time_.now + 30_000)
+    assert lease["expiresAt"] == instant(authority_clock.now + 30_000)
     assert text_of(granted).startswith(f'Granted: you hold "{LOCK}" (exclusive) until {lease["expiresAt"]}')
 
     held = await second.call("lease.acquire", resource=LOCK)
     assert held.is_error is False
-    said = held.structured_content
-    assert (said["ok"], said["reason"], said["holder"], said["position"]) == (False, "lease_held", A, 1)
-    assert said["stampede"] == {"admitted": 1, "waitMs": 25}
+    reply = held.structured_content
+    assert (reply["ok"], reply["reason"], reply["holder"], reply["position"]) == (
+        False,
+        "lease_held",
+        A,
+        1,
+    )
+    assert reply["stampede"] == {"admitted": 1, "waitMs": 25}
     assert "do not touch" in text_of(held)
     assert "25 ms" in text_of(held)
-    assert said["keptUntil"] in text_of(held)
+    assert reply["keptUntil"] in text_of(held)
 
     released = await first.call("lease.release", resource=LOCK)
     assert released.structured_content["released"]["leaseId"] == lease["leaseId"]
@@ -67,8 +72,8 @@ async def test_a_lease_from_its_grant_to_its_release(agents, rest, time_):
     assert (await second.body("lease.acquire", resource=LOCK))["lease"]["renewed"] is True
 
 
-async def test_every_answer_is_the_body_of_rest(agents, twin):
-    """The same steps in two workspaces, one over MCP and one over REST, are answered alike."""
+async def test_every_answer_equals_the_body_of_rest(agents, twin):
+    """The same steps in two workspaces, over MCP in one and over REST in the other, have the same answers."""
     agent, other = agents
 
     async def both(asker, tool, method, path, **asked):
@@ -91,7 +96,7 @@ async def test_every_answer_is_the_body_of_rest(agents, twin):
     assert (await both(agent, "lease.release", "POST", "/release", **asked))["receipt"]["jws"]
 
 
-async def test_the_receipt_names_the_request_as_it_came_over_http(agents, workspace):
+async def test_the_receipt_has_the_digest_of_the_http_request(agents, workspace):
     agent, other = agents
     for asker, outcome in ((agent, "granted"), (other, "lease_held")):
         body = await asker.body("lease.acquire", resource=LOCK)
@@ -127,10 +132,10 @@ async def test_a_deadlock_names_the_cycle_and_what_to_do(agents):
     await second.body("lease.acquire", resource="lock:b")
     await first.body("lease.acquire", resource="lock:b")
     refused = await second.call("lease.acquire", resource="lock:a")
-    said = refused.structured_content
-    assert (refused.is_error, said["ok"], said["reason"]) == (False, False, "deadlock")
-    assert (said["holder"], said["waitingOn"]) == (A, "lock:b")
-    assert said["cycle"] == [{"agent": B, "waitsFor": "lock:a"}, {"agent": A, "waitsFor": "lock:b"}]
+    reply = refused.structured_content
+    assert (refused.is_error, reply["ok"], reply["reason"]) == (False, False, "deadlock")
+    assert (reply["holder"], reply["waitingOn"]) == (A, "lock:b")
+    assert reply["cycle"] == [{"agent": B, "waitsFor": "lock:a"}, {"agent": A, "waitsFor": "lock:b"}]
     assert "Release what you hold" in text_of(refused)
     assert "never instructions" in text_of(refused)
     picture = await first.call("wait")
@@ -140,11 +145,11 @@ async def test_a_deadlock_names_the_cycle_and_what_to_do(agents):
     assert (await first.body("wait"))["deadlocks"] == []
 
 
-async def test_where_i_stand(agents, time_, rest):
+async def test_the_status_tool_shows_what_an_agent_holds_and_waits_for(agents, authority_clock, rest):
     first, second = agents
     assert await first.body("status", resource=LOCK) == {
         "ok": True,
-        "serverTime": instant(time_.now),
+        "serverTime": instant(authority_clock.now),
         "resource": LOCK,
         "actorDid": A,
         "holds": False,
@@ -152,34 +157,39 @@ async def test_where_i_stand(agents, time_, rest):
         "ahead": [],
     }
     lease = (await first.body("lease.acquire", resource=LOCK))["lease"]
-    await time_.advance(10_000)
+    await authority_clock.advance(10_000)
     holds = await first.call("status", resource=LOCK)
-    said = holds.structured_content
-    assert (said["holds"], said["fencingToken"], said["remainingMs"]) == (True, 1, 20_000)
-    assert said["ahead"] == []
+    reply = holds.structured_content
+    assert (reply["holds"], reply["fencingToken"], reply["remainingMs"]) == (True, 1, 20_000)
+    assert reply["ahead"] == []
     assert f"{20.0} s" in text_of(holds)
 
     await rest.post("/lease", json={"resource": LOCK, "actorDid": C})
     await second.body("lease.acquire", resource=LOCK)
     waits = await second.call("status", resource=LOCK)
-    said = waits.structured_content
-    assert (said["holds"], said["queued"], said["position"], said["waitMs"]) == (False, True, 2, 50)
-    assert said["ahead"] == [
+    reply = waits.structured_content
+    assert (reply["holds"], reply["queued"], reply["position"], reply["waitMs"]) == (
+        False,
+        True,
+        2,
+        50,
+    )
+    assert reply["ahead"] == [
         {"actorDid": A, "holds": True, "mode": "exclusive", "expiresAt": lease["expiresAt"]},
         {"actorDid": C, "holds": False, "mode": "exclusive"},
     ]
     assert "do not touch it" in text_of(waits)
-    # Asking does not keep the place: only acquiring does.
+    # Reading does not keep the place: only acquiring does.
     await first.body("lease.release", resource=LOCK)
     await rest.request("DELETE", "/wait", params={"resource": LOCK, "actorDid": C})
     offered = await second.call("status", resource=LOCK)
-    assert offered.structured_content["offeredUntil"] == instant(time_.now + 2_000)
+    assert offered.structured_content["offeredUntil"] == instant(authority_clock.now + 2_000)
     assert "acquire it now" in text_of(offered)
-    await time_.advance(2_000)
+    await authority_clock.advance(2_000)
     assert (await second.body("status", resource=LOCK))["queued"] is False
 
 
-async def test_reads_share(agents):
+async def test_readers_share(agents):
     first, second = agents
     assert (await first.body("lease.acquire", resource="doc:handbook#read"))["lease"]["mode"] == "shared"
     assert (await second.body("lease.acquire", resource="doc:handbook#read"))["ok"] is True
@@ -190,7 +200,7 @@ async def test_reads_share(agents):
     assert [ahead["actorDid"] for ahead in own["ahead"]] == [A]
 
 
-async def test_a_full_queue_is_told_in_words(agents, rest, settings):
+async def test_a_full_queue_is_described_in_words(agents, rest, settings):
     await rest.post("/lease", json={"resource": LOCK, "actorDid": C})
     for index in range(settings.QUEUE_LIMIT):
         await rest.post("/lease", json={"resource": LOCK, "actorDid": f"did:web:{index}.example"})

@@ -1,4 +1,4 @@
-"""Agents of both kinds want the same lock; many calls come at once."""
+"""Agents over MCP and REST want the same lock; many calls come at once."""
 
 import asyncio
 import gc
@@ -16,7 +16,7 @@ ROUNDS = 6
 
 
 class Section:
-    """What the lock protects: it notes who was inside, with which token, and whether alone."""
+    """What the lock protects: records which agent was inside, with which token, and whether it was alone."""
 
     def __init__(self):
         self.inside = None
@@ -64,7 +64,7 @@ async def test_two_agents_over_mcp_and_one_over_rest_contend(connect, api_key, r
     )
     assert Counter(name for name, _ in section.entered) == {"one": ROUNDS, "two": ROUNDS, "three": ROUNDS}
     assert [token for _, token in section.entered] == list(range(1, 3 * ROUNDS + 1))
-    # Who waits is next: nobody enters twice while another stands in line.
+    # The next waiter is next: no agent enters twice while another is in the queue.
     turns = [name for name, _ in section.entered]
     assert all(turns[at] != turns[at + 1] for at in range(1, len(turns) - 2 * ROUNDS))
 
@@ -90,16 +90,16 @@ async def test_two_hundred_calls_at_once_leave_nothing_behind(wire):
     assert await at_once() == {True: 20, False: 180}
     before, sessions = kept()
     assert sessions == []
-    grown = []
+    increases = []
     for _ in range(3):
-        # The same again, renewed or still in line.
+        # The same calls again: renewed, or still in the queue.
         assert await at_once() == {True: 20, False: 180}
         after, sessions = kept()
         assert sessions == []
-        grown.append(after - before)
+        increases.append(after - before)
         before = after
-    # Threads beside them come and go with something now and then; what a call leaves, each of them leaves.
-    assert min(grown) < 200, f"each time more objects than there were: {grown}"
+    # Other threads add and remove objects now and then; an object that a call leaves, every call leaves.
+    assert min(increases) < 200, f"objects added by each round: {increases}"
     manager = await protocol.sessions.start()
     assert manager._server_instances == {}
     assert [task for task in asyncio.all_tasks() if "run_stateless_server" in repr(task.get_coro())] == []

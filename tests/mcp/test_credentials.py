@@ -1,4 +1,4 @@
-"""Whose key it is decides, as on REST: none, a wrong one, one bound to an agent, one that only reads."""
+"""The key decides, as on REST: no key, a wrong one, one bound to an agent, a read-only one."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
-async def test_the_official_client_is_told_that_the_key_is_wrong(connect, version):
+async def test_the_official_client_reports_that_the_key_is_wrong(connect, version):
     with pytest.raises((MCPError, ExceptionGroup)) as raised:
         await connect(keys.make_key().secret, version=version)
     assert raised.group_contains(MCPError, match="unknown, revoked or expired") or "unknown" in str(
@@ -35,8 +35,8 @@ async def test_the_official_client_is_told_that_the_key_is_wrong(connect, versio
     )
 
 
-class Nothing:
-    """The memory of a client of OAuth that has never met a server."""
+class EmptyTokenStore:
+    """The token store of an OAuth client that has never met a server."""
 
     async def get_tokens(self):
         return None
@@ -48,7 +48,7 @@ class Nothing:
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/compat"])
 async def test_a_client_that_then_tries_oauth_shows_what_is_wrong_with_the_key(url, path):
     metadata = OAuthClientMetadata(client_name="test", redirect_uris=["http://127.0.0.1:1/callback"])
-    oauth = OAuthClientProvider(url + path, metadata, Nothing())
+    oauth = OAuthClientProvider(url + path, metadata, EmptyTokenStore())
     headers = {"authorization": f"Bearer {keys.make_key().secret}"}
     async with httpx2.AsyncClient(auth=oauth, headers=headers, trust_env=False) as client:
         with pytest.raises(OAuthRegistrationError) as raised:
@@ -58,7 +58,7 @@ async def test_a_client_that_then_tries_oauth_shows_what_is_wrong_with_the_key(u
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/compat"])
-async def test_without_a_key_nothing_is_said(wire, path):
+async def test_without_a_key_the_challenge_names_no_error(wire, path):
     wire.key = None
     for headers in (
         {},
@@ -75,7 +75,7 @@ async def test_without_a_key_nothing_is_said(wire, path):
         assert (error["code"], error["data"]["reason"]) == (-32600, "unauthenticated")
 
 
-async def test_who_signs_requests_is_sent_to_rest(wire, url):
+async def test_signed_requests_are_referred_to_rest(wire, url):
     wire.key = None
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}'
     signed = SigningAgent().sign("POST", f"{url}/mcp", body)
@@ -84,10 +84,10 @@ async def test_who_signs_requests_is_sent_to_rest(wire, url):
     assert "use the REST API" in answer.json()["error"]["message"]
 
 
-async def test_a_revoked_key_stops(wire, db):
+async def test_a_revoked_key_stops_working(wire, in_thread):
     assert "result" in await wire.call("coordination.wait", {})
     mine = ApiKey.objects.filter(sha256=keys.digest(wire.key))
-    assert await db(lambda: mine.update(revoked_at=datetime.now(UTC))) == 1
+    assert await in_thread(lambda: mine.update(revoked_at=datetime.now(UTC))) == 1
     # A key that was found is believed for a second at most.
     async with asyncio.timeout(2):
         while (await wire.post(b"{}")).status_code != 401:
@@ -105,11 +105,11 @@ async def test_an_agent_key_can_only_name_itself(connect, make_key, version):
         body = result.structured_content
         assert (body["ok"], body["reason"], body["status"]) == (False, "actor_mismatch", 403)
         assert text_of(result) == f"Failed, actor_mismatch: These credentials can only act for {A}."
-    # It may look at everybody, as on REST.
+    # It may read everything, as on REST.
     assert (await agent.body("wait"))["holders"][0]["holder"] == A
 
 
-async def test_a_read_only_key_reads(connect, make_key, api_key):
+async def test_a_read_only_key_may_only_read(connect, make_key, api_key):
     holder = await connect(api_key, did=A)
     await holder.body("lease.acquire", resource=LOCK)
     reader = await connect(await make_key(read_only=True), did=A)
@@ -120,26 +120,26 @@ async def test_a_read_only_key_reads(connect, make_key, api_key):
     assert (await reader.body("wait"))["holders"]
 
 
-async def test_another_workspace_sees_and_moves_nothing(connect, api_key, other_key):
+async def test_another_workspace_sees_and_changes_nothing(connect, api_key, other_key):
     owner = await connect(api_key, did=A)
     waiter = await connect(api_key, did=B)
     await owner.body("lease.acquire", resource=LOCK)
     await waiter.body("lease.acquire", resource=LOCK)
-    stranger = await connect(other_key, did=A)
-    assert (await stranger.body("wait"))["holders"] == []
-    assert (await stranger.body("wait", resource=LOCK))["queue"] == []
-    assert (await stranger.body("status", resource=LOCK))["holds"] is False
-    assert (await stranger.body("lease.release", resource=LOCK))["reason"] == "not_held"
-    stranger.did = B
-    assert (await stranger.body("lease.withdraw", resource=LOCK))["withdrawn"] is False
-    taken = await stranger.body("lease.acquire", resource=LOCK)
+    other = await connect(other_key, did=A)
+    assert (await other.body("wait"))["holders"] == []
+    assert (await other.body("wait", resource=LOCK))["queue"] == []
+    assert (await other.body("status", resource=LOCK))["holds"] is False
+    assert (await other.body("lease.release", resource=LOCK))["reason"] == "not_held"
+    other.did = B
+    assert (await other.body("lease.withdraw", resource=LOCK))["withdrawn"] is False
+    taken = await other.body("lease.acquire", resource=LOCK)
     assert taken["lease"]["fencingToken"] == 1
     picture = await owner.body("wait")
     assert [held["holder"] for held in picture["holders"]] == [A]
     assert [wait["actorDid"] for wait in picture["queue"]] == [B]
 
 
-async def test_a_full_workspace_and_a_fault_of_storage_are_told(connect, api_key, settings, monkeypatch):
+async def test_a_full_workspace_and_a_storage_fault_are_results(connect, api_key, settings, monkeypatch):
     agent = await connect(api_key)
     settings.WORKSPACE_RESOURCES = 1
     await agent.body("lease.acquire", resource="lock:a")

@@ -1,4 +1,4 @@
-"""What other people's frameworks send: header fields in any case and number, versions of any kind."""
+"""What other frameworks send: header fields in any case and number, any protocol version."""
 
 import json
 
@@ -27,7 +27,7 @@ async def test_accept_may_come_in_several_lines(wire):
     assert answer.status_code == 200, answer.text
 
 
-async def test_an_unknown_version_of_the_protocol_is_named_with_those_that_are_served(wire):
+async def test_an_unknown_version_is_refused_with_the_supported_ones(wire):
     for version in ("2024-10-07", "2030-01-01", "latest", "x" * 500):
         answer = await wire.post(LIST, mcp_protocol_version=version)
         assert answer.status_code == 400
@@ -39,12 +39,12 @@ async def test_an_unknown_version_of_the_protocol_is_named_with_those_that_are_s
         assert "x" * 41 not in answer.text
 
 
-async def test_an_empty_version_is_none_and_of_several_the_first_counts(wire):
+async def test_an_empty_version_is_ignored_and_the_first_of_several_counts(wire):
     for version in ("", OLD, f"{OLD}, {OLD}", f"{OLD} ,x"):
         assert (await wire.post(LIST, mcp_protocol_version=version)).status_code == 200, version
 
 
-async def test_a_newer_client_is_answered_in_the_form_that_it_reads(wire):
+async def test_a_newer_client_is_answered_in_its_own_form(wire):
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2030-01-01",
         "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},

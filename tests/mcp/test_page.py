@@ -1,4 +1,4 @@
-"""The page that tells how to connect: its configurations are what the clients read, and work."""
+"""The page on how to connect: its configurations have the form that the clients read, and they work."""
 
 import ast
 import json
@@ -29,7 +29,7 @@ def configured(name):
 
 
 @pytest.mark.parametrize("language", PATHS)
-def test_it_tells_every_client_how_to_connect(language):
+def test_the_page_says_how_every_client_connects(language):
     page = Client().get(PATHS[language], headers={"host": "127.0.0.1"})
     assert page.status_code == 200
     text = page.content.decode()
@@ -37,14 +37,14 @@ def test_it_tells_every_client_how_to_connect(language):
     for client in clients.clients():
         assert f'id="{client.anchor}"' in text
         assert f'href="#{client.anchor}"' in text
-    for said in (f"<code>{BASE}/mcp</code>", f"<code>{BASE}/mcp/compat</code>", "did:web:example.com"):
-        assert said in text
+    for part in (f"<code>{BASE}/mcp</code>", f"<code>{BASE}/mcp/compat</code>", "did:web:example.com"):
+        assert part in text
     for tool in ("lease.acquire", "lease.release", "lease.withdraw", "wait", "status"):
         assert f"<code>coordination.{tool}</code>" in text
         assert f"<code>coordination_{tool.replace('.', '_')}</code>" in text
 
 
-def test_the_page_is_in_english_too():
+def test_the_page_exists_in_english():
     spanish, english = (
         re.sub(r"<[^>]+>", " ", Client().get(path, headers={"host": "127.0.0.1"}).content.decode())
         for path in PATHS.values()
@@ -55,7 +55,7 @@ def test_the_page_is_in_english_too():
         assert other in english
 
 
-def test_each_configuration_leads_to_the_names_that_every_model_takes():
+def test_each_configuration_uses_the_address_that_every_model_accepts():
     names = [client.name for client in clients.clients()]
     assert {"Claude Code", "Claude Desktop", "Cursor", "VS Code", "Gemini CLI"} < set(names)
     assert {"OpenAI Agents SDK", "LangChain", "Pydantic AI"} < set(names)
@@ -64,7 +64,7 @@ def test_each_configuration_leads_to_the_names_that_every_model_takes():
     assert f'"{ADDRESS}"' in reference.mcp_configuration()
 
 
-def test_the_configurations_are_of_the_form_that_each_client_reads():
+def test_each_configuration_has_its_clients_form():
     words = shlex.split(configured("Claude Code").replace("\\\n", " "))
     assert words[:5] == ["claude", "mcp", "add", "--transport", "http"]
     assert words[-1] == "Authorization: Bearer $INTRAMEDIAL_KEY"
@@ -86,14 +86,14 @@ def test_the_configurations_are_of_the_form_that_each_client_reads():
     assert code["servers"]["intramedial"]["headers"]["Authorization"] == f"Bearer ${{input:{asked['id']}}}"
 
 
-def test_the_bridge_is_told_when_it_has_to_go_without_tls(settings):
+def test_the_bridge_allows_plain_http_where_there_is_no_tls(settings):
     settings.BASE_URL = "http://leases.example:8000"
     assert '"--allow-http"' in configured("Claude Desktop")
     settings.BASE_URL = "https://leases.example"
     assert '"--allow-http"' not in configured("Claude Desktop")
 
 
-async def test_the_sample_is_a_call_that_is_answered(wire: Wire):
+async def test_the_sample_call_is_answered(wire: Wire):
     words = shlex.split(clients.check().replace("\\\n", " "))
     headers = dict(word.split(": ") for at, word in enumerate(words) if words[at - 1] == "-H")
     assert words[:3] == ["curl", "-sS", ADDRESS]
@@ -111,7 +111,7 @@ def test_the_page_names_the_versions():
     assert f"without it {versions.assumed} is assumed" in page
 
 
-async def test_the_versions_named_are_those_that_are_taken(wire: Wire):
+async def test_the_named_versions_are_accepted(wire: Wire):
     versions = reference.mcp_versions()
     ping = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {%s}}}'
     meta = '"io.modelcontextprotocol/protocolVersion": "%s", "io.modelcontextprotocol/clientCapabilities": {}'
@@ -126,11 +126,11 @@ async def test_the_versions_named_are_those_that_are_taken(wire: Wire):
 
 
 class Used(BaseException):
-    """Ends a program where it would ask a model."""
+    """Ends a program where it would call a model."""
 
 
 def library(monkeypatch: pytest.MonkeyPatch, name: str, **members: Any) -> None:
-    """A module of that name, with its packages, that has these members and no others."""
+    """A module of that name, with its packages, that has only these members."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         module = ".".join(parts[:end])
@@ -141,16 +141,16 @@ def library(monkeypatch: pytest.MonkeyPatch, name: str, **members: Any) -> None:
 
 
 @asynccontextmanager
-async def nothing_happens():
+async def return_nothing():
     yield
 
 
-def pretend(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]) -> None:
-    """Libraries that note where they are told to connect, and ask no model."""
+def install_stand_ins(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]) -> None:
+    """Libraries that record where they are told to connect, and call no model."""
 
     def connect(url: str, headers: dict[str, str], **_: Any) -> Any:
         given.update(url=url, headers=headers)
-        return nothing_happens()
+        return return_nothing()
 
     class Several:
         def __init__(self, servers: dict[str, Any]) -> None:
@@ -176,7 +176,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["OpenAI Agents SDK", "LangChain", "Pydantic AI"])
 async def test_a_program_connects_with_the_key_of_its_environment(name, url, api_key, monkeypatch):
     given: dict[str, Any] = {}
-    pretend(monkeypatch, given)
+    install_stand_ins(monkeypatch, given)
     monkeypatch.setenv("INTRAMEDIAL_KEY", api_key)
     monkeypatch.setenv("MODEL", "none")
     program = ast.parse(configured(name))

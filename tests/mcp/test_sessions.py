@@ -1,4 +1,4 @@
-"""The session manager runs under whichever server runs the service, or its start fails with words."""
+"""The session manager runs under any server, or the start fails with words."""
 
 import asyncio
 import json
@@ -22,23 +22,23 @@ HEADERS = {"accept": "application/json"}
 
 
 async def lifespan(*events):
-    """What the application says to lifespan events, of which there is one after the other."""
-    arriving, said = [{"type": f"lifespan.{event}"} for event in events], []
+    """The application's messages to a series of lifespan events."""
+    arriving, sent = [{"type": f"lifespan.{event}"} for event in events], []
 
     async def receive():
         return arriving.pop(0)
 
     async def send(message):
-        said.append(message)
+        sent.append(message)
 
     await application({"type": "lifespan"}, receive, send)
-    return said
+    return sent
 
 
-async def test_lifespan_events_start_and_stop_it(running_authority):
+async def test_lifespan_events_start_and_stop_the_session_manager(running_authority):
     assert mcp.sessions.running is False
-    said = await lifespan("startup", "shutdown")
-    assert [message["type"] for message in said] == [
+    sent = await lifespan("startup", "shutdown")
+    assert [message["type"] for message in sent] == [
         "lifespan.startup.complete",
         "lifespan.shutdown.complete",
     ]
@@ -58,10 +58,10 @@ async def test_a_start_that_fails_says_why(running_authority, monkeypatch):
     }
 
 
-async def test_a_server_without_lifespan_events_has_it_started_by_the_first_request(
+async def test_without_lifespan_events_the_first_request_starts_the_session_manager(
     running_authority, api_key
 ):
-    transport = httpx.ASGITransport(application)  # sends none
+    transport = httpx.ASGITransport(application)  # sends no lifespan events
     headers = HEADERS | {"authorization": f"Bearer {api_key}"}
     async with httpx.AsyncClient(
         transport=transport, base_url="http://127.0.0.1:8000", headers=headers
@@ -71,15 +71,15 @@ async def test_a_server_without_lifespan_events_has_it_started_by_the_first_requ
         assert {answer.status_code for answer in answers} == {200}
         assert mcp.sessions.running is True
         await mcp.sessions.stop()
-        # It starts again if it has to.
+        # It starts again when it must.
         assert (await http.post("/mcp", json=LIST)).status_code == 200
         await mcp.sessions.stop()
 
 
-def test_a_loop_that_is_gone_takes_it_along():
+def test_a_new_loop_gets_a_new_session_manager():
     sessions = protocol.Sessions(protocol._manager)
     with warnings.catch_warnings():
-        # A loop that ends without shutting its generators down leaves the first manager where it was.
+        # A loop that ends without shutting down its generators leaves the first manager running.
         warnings.simplefilter("ignore", ResourceWarning)
         first = asyncio.run(sessions.start())
         second = asyncio.run(sessions.start())
@@ -120,7 +120,7 @@ def daphne(bootstrapped, tmp_path):
     log.close()
 
 
-async def test_daphne_serves_it(daphne, bootstrapped):
+async def test_daphne_serves_mcp(daphne, bootstrapped):
     port, log = daphne
     key = json.loads((bootstrapped / "bootstrap.json").read_text())["apiKey"]
     headers = HEADERS | {"authorization": f"Bearer {key}"}

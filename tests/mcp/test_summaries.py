@@ -35,28 +35,28 @@ def held(**more):
 
 
 def test_many_holders_are_counted():
-    said = summaries.acquired(held())
-    assert f'"{DIDS[4]}" and 595 more until {AT} at the latest' in said
-    assert DIDS[5] not in said
-    assert MARK in said
+    text = summaries.acquired(held())
+    assert f'"{DIDS[4]}" and 595 more until {AT} at the latest' in text
+    assert DIDS[5] not in text
+    assert MARK in text
 
 
-def test_an_offer_is_told_as_one():
-    said = summaries.acquired(held(offered=True, holders=[], queued=True, position=2, keptUntil=AT))
-    assert f'It is free, but kept for a moment for "{DIDS[0]}", who is first in line.' in said
-    assert "You are number 2 in the queue" in said
-    assert "until 2026" not in said.split("number 2")[0]
+def test_an_offer_is_described_as_one():
+    text = summaries.acquired(held(offered=True, holders=[], queued=True, position=2, keptUntil=AT))
+    assert f'It is free, but kept for a moment for "{DIDS[0]}", who is first in line.' in text
+    assert "You are number 2 in the queue" in text
+    assert "until 2026" not in text.split("number 2")[0]
 
 
 def test_a_long_cycle_is_cut():
     cycle = [{"agent": did, "waitsFor": HOSTILE} for did in DIDS]
-    said = summaries.acquired(
+    text = summaries.acquired(
         {"ok": False, "reason": "deadlock", "holder": DIDS[1], "waitingOn": HOSTILE, "cycle": cycle}
     )
-    assert "and 595 more" in said
-    assert "\n" not in said
-    assert MARK in said
-    assert len(said) < 2500
+    assert "and 595 more" in text
+    assert "\n" not in text
+    assert MARK in text
+    assert len(text) < 2500
 
 
 def test_a_long_picture_is_cut():
@@ -66,27 +66,27 @@ def test_a_long_picture_is_cut():
     ]
     queue = [{"resource": HOSTILE, "actorDid": did, "position": 1} for did in DIDS]
     body = {"serverTime": AT, "holders": holders, "queue": queue, "deadlocks": [], "nextCursor": "x"}
-    said = summaries.pictured(body)
-    assert said.startswith(f"At {AT}: 600 leases held, 600 waits. Untrusted")
-    assert "and 1180 more in the JSON below" in said
-    assert said.endswith("ask for one by its name")
-    assert len(said.splitlines()) == summaries.MOST_LINES + 3
-    assert len(said) < 8000
+    text = summaries.pictured(body)
+    assert text.startswith(f"At {AT}: 600 leases held, 600 waits. Untrusted")
+    assert "and 1180 more in the JSON below" in text
+    assert text.endswith("ask for one by its name")
+    assert len(text.splitlines()) == summaries.MOST_LINES + 3
+    assert len(text) < 8000
 
 
-def test_nothing_held_is_said_so():
+def test_a_picture_without_leases_says_so():
     body = {"serverTime": AT, "holders": [], "queue": [], "deadlocks": []}
     assert summaries.pictured(body) == f"At {AT} nothing here is held or waited for."
 
 
-def test_a_lease_that_had_ended_names_who_has_it_now():
-    said = summaries.released({"ok": False, "reason": "not_held", "holder": DIDS[0]})
-    assert "Nothing has changed." in said
-    assert f'It is held by "{DIDS[0]}".' in said
-    assert MARK in said
+def test_a_release_of_an_ended_lease_names_the_holder():
+    text = summaries.released({"ok": False, "reason": "not_held", "holder": DIDS[0]})
+    assert "Nothing has changed." in text
+    assert f'It is held by "{DIDS[0]}".' in text
+    assert MARK in text
     assert MARK not in summaries.released({"ok": False, "reason": "not_held"})
 
 
-def test_a_place_given_up_or_not():
+def test_a_withdrawal_says_whether_there_was_a_place():
     assert "no longer in the queue" in summaries.withdrawn({"ok": True, "withdrawn": True})
     assert "Nothing has changed" in summaries.withdrawn({"ok": True, "withdrawn": False})

@@ -1,4 +1,4 @@
-"""What a client is shown before it calls anything."""
+"""What a client sees before it calls a tool."""
 
 import jsonschema
 import pytest
@@ -18,7 +18,7 @@ INFO = {"name": "test", "version": "1"}
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
-async def test_both_versions_of_the_protocol_are_spoken(connect, api_key, version):
+async def test_both_versions_of_the_protocol_are_supported(connect, api_key, version):
     agent = await connect(api_key, version=version)
     assert agent.client.protocol_version == version
     assert agent.client.server_info.name == "intramedial"
@@ -27,9 +27,9 @@ async def test_both_versions_of_the_protocol_are_spoken(connect, api_key, versio
     assert {tool.name for tool in (await agent.client.list_tools()).tools} == NAMES
 
 
-async def test_a_client_finds_out_which_version_is_spoken(connect, api_key, url, wire):
-    said = await wire.send("initialize", {"protocolVersion": OLD, "capabilities": {}, "clientInfo": INFO})
-    assert said["result"]["protocolVersion"] == OLD
+async def test_a_client_can_negotiate_the_version(connect, api_key, url, wire):
+    answer = await wire.send("initialize", {"protocolVersion": OLD, "capabilities": {}, "clientInfo": INFO})
+    assert answer["result"]["protocolVersion"] == OLD
     refused = await wire.send("tools/list", mcp_protocol_version="1999-01-01")
     assert refused["error"]["code"] < 0
     meta = {
@@ -48,12 +48,12 @@ async def test_the_compatible_list_has_the_same_tools_without_dots(connect, api_
     assert {tool.name for tool in plain} == {name.replace(".", "_") for name in NAMES}
     for one, other in zip(dotted, plain, strict=True):
         assert one.model_copy(update={"name": other.name}) == other
-        # What the clients that refuse dots demand of a name.
+        # What clients that refuse dots require of a name.
         assert other.name.replace("_", "").isalnum()
         assert len(other.name) <= 64
 
 
-async def test_either_name_is_taken_on_either_path(wire):
+async def test_either_name_works_on_either_path(wire):
     for path in ("/mcp", "/mcp/", "/mcp/compat", "/mcp/compat/"):
         for name in ("coordination.wait", "coordination_wait"):
             assert (await wire.call(name, {}, path))["result"]["structuredContent"]["ok"] is True
@@ -74,7 +74,7 @@ async def test_the_arguments_are_those_of_the_contract(connect, api_key):
         assert schema["type"] == "object"
         assert set(schema["properties"]) == properties
         assert set(schema.get("required", ())) == required
-        # A model that copies a DID takes another agent's name.
+        # A model that copies the example would use another agent's name.
         assert "examples" not in str(schema)
         assert "did:key:z" not in str(schema)
     assert "dropped" in tools["coordination.lease.acquire"].input_schema["properties"]["ttlMs"]["description"]
@@ -88,7 +88,7 @@ async def test_every_tool_says_what_it_answers_and_does(connect, api_key):
         assert len(tool.description) > 100
         reads = tool.name in ("coordination.wait", "coordination.status")
         hints = tool.annotations
-        # A tool ends nothing but what the calling agent itself holds or waits for.
+        # A tool only ends what the calling agent itself holds or waits for.
         assert (hints.read_only_hint, hints.destructive_hint) == (reads, False)
         assert (hints.idempotent_hint, hints.open_world_hint) == (True, False)
 
@@ -107,6 +107,6 @@ async def test_names_from_others_are_marked_and_bounded_in_the_output_schemas(co
             assert member.get("items", member)["maxLength"] == 256
 
 
-async def test_nothing_but_tools_is_offered(wire):
+async def test_only_tools_are_offered(wire):
     for method in ("resources/list", "prompts/list", "completion/complete", "logging/setLevel", "x/y"):
         assert (await wire.send(method))["error"]["code"] in (-32601, -32602)

@@ -1,4 +1,4 @@
-"""What comes over the wire and is no good: hostile pages, other hosts, wrong bodies, wrong arguments."""
+"""Bad messages: hostile pages, other hosts, malformed bodies, wrong arguments."""
 
 import json
 
@@ -33,7 +33,7 @@ async def test_another_host_gets_421_with_a_key_or_without(wire):
             answer = await wire.post(GOOD, host=host)
             assert answer.status_code == 421, host
             assert "answers at" in answer.json()["error"]["message"]
-        # A name rebound to this machine makes its page one of the same origin.
+        # A name rebound to this machine gives its page the same origin.
         rebound = await wire.post(GOOD, host="evil.example:8000", origin="http://evil.example:8000")
         assert rebound.status_code == 421
 
@@ -45,7 +45,7 @@ async def test_our_own_hosts_and_pages_are_served(wire):
             assert (await wire.post(GOOD, host=host, origin=origin)).status_code == 200, (host, origin)
 
 
-async def test_there_are_no_streams_to_open_nor_sessions_to_end(wire):
+async def test_there_are_no_streams_or_sessions(wire):
     for method in ("GET", "DELETE", "PUT", "OPTIONS", "HEAD"):
         answer = await wire.http.request(method, "/mcp")
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
@@ -87,7 +87,7 @@ NO_JSON_RPC = (
 )
 
 
-async def test_a_body_that_is_no_json_rpc(wire):
+async def test_a_body_that_is_no_json_rpc_is_refused(wire):
     for content, code, words in NO_JSON_RPC:
         for version in VERSIONS:
             answer = await wire.post(content, **version)
@@ -97,14 +97,14 @@ async def test_a_body_that_is_no_json_rpc(wire):
             assert words in error["message"], content
 
 
-async def test_a_body_that_is_not_said_to_be_json(wire):
+async def test_a_body_of_another_media_type_is_refused(wire):
     for content_type in ("", "text/plain", "application/json; charset=latin-1"):
         answer = await wire.post(GOOD, content_type=content_type)
         assert answer.status_code == 415, content_type
         assert "Content-Type: application/json" in answer.json()["error"]["message"]
 
 
-async def test_whatever_takes_json_is_answered(wire):
+async def test_a_client_that_accepts_json_is_answered(wire):
     for accept in (
         None,  # RFC 9110, 12.5.1: any media type will do
         "",
@@ -126,14 +126,14 @@ async def test_whatever_takes_json_is_answered(wire):
         assert answer.json()["result"]["structuredContent"]["ok"] is True
 
 
-async def test_what_takes_no_json_is_told_so(wire):
+async def test_a_client_that_does_not_accept_json_gets_406(wire):
     for accept in ("text/html", "text/event-stream", "image/*"):
         answer = await wire.post(GOOD, accept=accept)
         assert answer.status_code == 406
         assert "application/json" in answer.json()["error"]["message"]
 
 
-async def test_a_tool_that_there_is_not(wire):
+async def test_an_unknown_tool_is_an_error(wire):
     for name in ("coordination.lease.steal", "", "x" * 9000):
         error = (await wire.call(name, BOTH))["error"]
         assert error["code"] == -32602
@@ -142,20 +142,20 @@ async def test_a_tool_that_there_is_not(wire):
     assert "coordination_lease_acquire" in compatible["message"]
 
 
-async def test_no_ttl_ms_is_ever_read(wire):
+async def test_ttl_ms_is_ignored(wire):
     for ttl in (1, -1, 10**30, 1.5, None, "60s", {"a": []}, True):
-        said = await wire.call(ACQUIRE, BOTH | {"ttlMs": ttl})
-        assert said["result"]["structuredContent"]["lease"]["ttlMs"] == 30_000, ttl
+        answer = await wire.call(ACQUIRE, BOTH | {"ttlMs": ttl})
+        assert answer["result"]["structuredContent"]["lease"]["ttlMs"] == 30_000, ttl
 
 
-async def test_members_that_are_not_asked_for_are_ignored(wire):
+async def test_unknown_members_are_ignored(wire):
     await wire.call(ACQUIRE, BOTH)
     arguments = BOTH | {"leaseId": "lse_of_somebody", "force": True}
-    said = await wire.call("coordination.lease.release", arguments)
-    assert said["result"]["structuredContent"]["ok"] is True
+    answer = await wire.call("coordination.lease.release", arguments)
+    assert answer["result"]["structuredContent"]["ok"] is True
 
 
-async def test_a_call_of_the_wrong_shape(wire):
+async def test_a_call_of_the_wrong_shape_is_refused(wire):
     for params in ([], "a", 1, {}, {"name": 5}, {"name": ["coordination.wait"]}):
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         answer = await wire.post(json.dumps(message))
@@ -163,13 +163,13 @@ async def test_a_call_of_the_wrong_shape(wire):
         assert answer.json()["error"]["code"] in (-32600, -32602), params
 
 
-async def test_a_notification_is_taken_and_not_answered(wire):
+async def test_a_notification_is_accepted_and_not_answered(wire):
     for version in VERSIONS:
         answer = await wire.post('{"jsonrpc": "2.0", "method": "notifications/initialized"}', **version)
         assert (answer.status_code, answer.content) == (202, b"")
 
 
-async def test_every_answer_is_hardened_and_none_is_kept(wire):
+async def test_every_answer_has_the_security_headers_and_is_not_cached(wire):
     for answer in (await wire.post(GOOD), await wire.post(b"{}"), await wire.http.get("/mcp")):
         headers = answer.headers
         assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"

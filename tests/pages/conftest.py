@@ -1,4 +1,4 @@
-"""Pages as they are served, without a browser: asked for once, in each language."""
+"""Pages as they are served, without a browser: fetched once in each language."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ with override(settings.LANGUAGE_CODE):
 
 @cache
 def fetched(path: str) -> str:
-    """The HTML of a page; it must be answered with 200."""
+    """The HTML of a page; fails unless the status is 200."""
     answer = Client().get(path)
     assert answer.status_code == 200, path
     return answer.content.decode()
@@ -29,7 +29,7 @@ def fetched(path: str) -> str:
 
 @cache
 def parsed(path: str) -> Any:
-    """A page as a tree, elements without namespaces; any fault of the HTML raises."""
+    """A page as a tree with elements without namespaces; raises on any fault of the HTML."""
     return html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(fetched(path))
 
 
@@ -39,7 +39,7 @@ def localized(path: str, language: str) -> str:
 
 
 def text_of(element: Any) -> str:
-    """All text inside an element, white space as it is read."""
+    """All text inside an element, with white space collapsed."""
     return re.sub(r"\s+", " ", "".join(element.itertext())).strip()
 
 

@@ -1,4 +1,4 @@
-"""Every reason has a page, in both languages; the type of every problem opens it; the examples are real."""
+"""Every reason has a page in both languages; the type of every problem opens it; the examples are real."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ def test_no_reason_is_missing() -> None:
 
 
 @pytest.mark.parametrize("reason", ALL)
-def test_a_page_says_what_why_how_to_mend_it_and_shows_one(reason: str, language: str) -> None:
+def test_a_page_explains_the_reason_the_remedy_and_an_example(reason: str, language: str) -> None:
     page = parsed(localized(f"/errores/{reason}/", language))
     headings = [text_of(heading) for heading in page.iter("h2")]
     expected = {
@@ -54,7 +54,7 @@ def test_the_type_of_a_problem_opens_its_page(reason: str) -> None:
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_an_example_is_a_problem_as_it_is_answered(reason: str) -> None:
+def test_an_example_is_the_problem_that_the_api_answers(reason: str) -> None:
     entry = next(entry for entry in errors.platform_entries() if entry.reason == reason)
     body = entry.example()
     ProblemShape.model_validate_json(json.dumps(body))
@@ -72,7 +72,7 @@ def test_the_lists_name_every_reason(language: str) -> None:
         assert listed == ALL
 
 
-def test_what_happened_differs_by_language() -> None:
+def test_the_explanation_differs_by_language() -> None:
     for entry in article.reasons():
         with override("es"):
             spanish = str(entry.what)

@@ -1,4 +1,4 @@
-"""What programs ask for: robots, sitemap, the account for models; styles, pictures, packing."""
+"""Files for programs: robots, sitemap, the description for models; styles, images, compression."""
 
 import gzip
 import re
@@ -47,7 +47,7 @@ def test_robots_may_read_the_pages(client_get: Any) -> None:
     assert {"Disallow: /admin/", "Disallow: /api/", f"Sitemap: {settings.BASE_URL}/sitemap.xml"} <= set(lines)
 
 
-def test_the_account_for_models_names_what_is_served(client_get: Any) -> None:
+def test_the_description_for_models_names_served_paths(client_get: Any) -> None:
     answer = client_get("/llms.txt")
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
     text = answer.content.decode()
@@ -64,7 +64,7 @@ def test_the_account_for_models_names_what_is_served(client_get: Any) -> None:
     assert not re.search(r"&\w+;|<\w", text)
 
 
-def test_unknown_query_and_language_change_nothing(client_get: Any) -> None:
+def test_an_unknown_query_or_language_changes_nothing(client_get: Any) -> None:
     assert client_get("/?lang=zz&x=%00").status_code == 200
     assert client_get("/zz/").status_code == 404
     answer = client_get("/", **{"accept-language": "zz, en;q=0.9"})
@@ -79,7 +79,7 @@ def test_an_unknown_page_leads_to_the_other_language(path: str, client_get: Any)
     assert f'href="{other}?a=1"' in answer.content.decode()
 
 
-def test_the_picture_of_a_link_has_its_size() -> None:
+def test_the_preview_image_has_its_declared_size() -> None:
     with open(str(finders.find("img/og.png")), "rb") as file:
         data = file.read()
     assert struct.unpack(">II", data[16:24]) == (1200, 630)
@@ -154,7 +154,7 @@ def test_stylesheets_are_whole() -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/static/js/home.js", "/static/css/base.css", "/static/img/icons.svg"])
-def test_text_is_packed_for_whoever_takes_it(path: str, client_get: Any) -> None:
+def test_text_is_compressed_for_clients_that_accept_it(path: str, client_get: Any) -> None:
     plain, packed = client_get(path), client_get(path, **{"accept-encoding": "br, gzip"})
     assert not plain.has_header("Content-Encoding")
     assert packed["Content-Encoding"] == "gzip"
@@ -163,7 +163,7 @@ def test_text_is_packed_for_whoever_takes_it(path: str, client_get: Any) -> None
     assert int(packed.get("Content-Length", len(packed.content))) == len(packed.content)
 
 
-def test_fonts_are_not_packed_twice(client_get: Any) -> None:
+def test_fonts_are_not_compressed_twice(client_get: Any) -> None:
     path = "/static/fonts/sofia-sans-latin-400-normal.woff2"
     assert not client_get(path, **{"accept-encoding": "gzip"}).has_header("Content-Encoding")
 

@@ -1,4 +1,4 @@
-"""The catalogue of English is complete, true to its placeholders, and compiled as it stands."""
+"""The English catalogue is complete, keeps its placeholders, and is compiled from its source."""
 
 import gettext
 import re
@@ -22,11 +22,11 @@ def texts(value: Any) -> tuple[str, ...]:
     return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
-def test_it_has_what_the_project_says_and_nothing_else() -> None:
-    said = {message for message, _file in messages.said()}
+def test_the_catalogue_has_exactly_the_projects_messages() -> None:
+    extracted = {message for message, _file in messages.extracted()}
     there = {(*texts(entry.id), None)[:2] for entry in ENTRIES}
-    assert said - there == set(), "make messages"
-    assert there - said == set(), "make messages"
+    assert extracted - there == set(), "make messages"
+    assert there - extracted == set(), "make messages"
 
 
 def faults(entry: Message) -> list[str]:
@@ -50,7 +50,7 @@ def test_every_string_is_translated() -> None:
     assert [(texts(entry.id)[0], fault) for entry in ENTRIES for fault in faults(entry)] == []
 
 
-def test_the_compiled_catalogue_is_that_of_the_source() -> None:
+def test_the_compiled_catalogue_matches_its_source() -> None:
     with messages.MO.open("rb") as file:
         compiled = gettext.GNUTranslations(file)
     for entry in ENTRIES:
@@ -62,5 +62,5 @@ def test_the_compiled_catalogue_is_that_of_the_source() -> None:
     assert len(compiled._catalog) == sum(len(texts(entry.id)) for entry in ENTRIES) + 1  # and the header
 
 
-def test_what_others_say_in_spanish_is_compiled_as_it_stands() -> None:
-    assert messages.THEIRS_MO.read_bytes() == messages.compiled(messages.theirs())
+def test_the_spanish_texts_of_dependencies_match_their_source() -> None:
+    assert messages.DEPENDENCIES_MO.read_bytes() == messages.compiled(messages.of_dependencies())

@@ -1,4 +1,4 @@
-"""The module page says what is so: figures, fields, samples, promises, paths."""
+"""The module page is true: figures, fields, samples, promises, paths."""
 
 import ast
 import json
@@ -91,13 +91,13 @@ def test_trust_and_classes_are_those_of_the_core(home: Any, language: str) -> No
 
 
 @pytest.mark.parametrize("shape", fields.SHAPES, ids=lambda shape: shape.__name__)
-def test_the_fields_are_those_of_the_wire(shape: Any) -> None:
+def test_the_fields_are_those_of_the_api(shape: Any) -> None:
     wire_names = [field.alias or name for name, field in shape.model_fields.items()]
     assert list(fields.SHAPES[shape]) == wire_names
     assert [row.name for row in fields.of(shape)] == wire_names
 
 
-def test_every_claim_of_a_receipt_has_words() -> None:
+def test_every_claim_of_a_receipt_is_described() -> None:
     assert list(fields.CLAIMS) == list(fields.example_claims({}))
 
 
@@ -113,13 +113,13 @@ PROMISES = (*promises.DOES, *promises.DOES_NOT)
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.name)
-def test_what_proves_a_promise_is_a_test(promise: promises.Promise) -> None:
+def test_every_promise_names_an_existing_test(promise: promises.Promise) -> None:
     tree = ast.parse((ROOT / promise.file).read_text("utf-8"))
     functions = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
     assert promise.name in functions
 
 
-def test_every_promise_leads_to_what_shows_it(home: Any) -> None:
+def test_every_promise_links_to_the_part_that_shows_it(home: Any) -> None:
     for name, listed in (("garantias", promises.DOES), ("no-garantiza", promises.DOES_NOT)):
         links = [link.get("href") for row in by_id(home, name).iter("td") for link in row.iter("a")]
         assert links == [f"#{promise.anchor}" for promise in listed]
@@ -130,7 +130,7 @@ def test_every_promise_leads_to_what_shows_it(home: Any) -> None:
 
 
 def served(path: str) -> bool:
-    """Whether something answers at this path."""
+    """Whether the service answers at this path."""
     if path in api.routes_by_path() or path in mcp.PATHS:
         return True
     if path.startswith("/ws/"):
@@ -143,7 +143,7 @@ def served(path: str) -> bool:
     return True
 
 
-def test_every_path_named_is_served(language: str) -> None:
+def test_every_named_path_is_served(language: str) -> None:
     page = fetched(localized("/", language))
     named = set(re.findall(r"""(?:>|\s|127\.0\.0\.1:8000)(/[a-z.][\w./{}-]*)""", page))
     named |= {
@@ -154,7 +154,7 @@ def test_every_path_named_is_served(language: str) -> None:
     assert sorted(path for path in named if not served(path)) == []
 
 
-def test_every_operation_has_words_and_stands_on_the_page(home: Any) -> None:
+def test_every_operation_is_described_on_the_page(home: Any) -> None:
     table = api.routes_by_path()
     operations = {(method, path) for path, methods in table.items() for method in methods}
     lines = [text_of(term) for term in by_id(home, "rest").iter("dt")]
@@ -166,7 +166,7 @@ def test_every_operation_has_words_and_stands_on_the_page(home: Any) -> None:
     assert len(reference.operations()) == len(tags)
 
 
-def test_every_tool_of_mcp_has_words_and_stands_on_the_page(home: Any) -> None:
+def test_every_mcp_tool_is_described_on_the_page(home: Any) -> None:
     names = [tool.name for tool in reference.tools()]
     assert {tool.dotted for tool in reference.tools()} == set(reference.TOOL_WORDS)
     assert [text_of(term).split()[0] for term in by_id(home, "mcp").iter("dt")] == names
@@ -174,10 +174,10 @@ def test_every_tool_of_mcp_has_words_and_stands_on_the_page(home: Any) -> None:
     assert "/mcp/compat" in mcp.PATHS
 
 
-# --- the same as text ---------------------------------------------------------------------------------------
+# --- the page as Markdown -----------------------------------------------------------------------------------
 
 
-def test_the_page_as_markdown_is_the_page(home: Any, language: str) -> None:
+def test_the_markdown_has_the_text_of_the_page(home: Any, language: str) -> None:
     answer = Client().get(localized("/modulo.md", language))
     assert answer["Content-Type"] == "text/markdown; charset=utf-8"
     text = answer.content.decode()

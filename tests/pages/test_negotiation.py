@@ -1,4 +1,4 @@
-"""What goes wrong with a page: a problem for programs, a page for people."""
+"""Errors of pages: a problem for programs, a page for people."""
 
 import json
 
@@ -42,7 +42,7 @@ PEOPLE = (
 
 
 def is_problem(answer, status):
-    """Fails unless the answer is a problem of that status."""
+    """Fails unless the answer is a problem with that status."""
     assert answer.status_code == status
     assert answer["Content-Type"] == "application/problem+json"
     body = json.loads(answer.content)
@@ -54,7 +54,7 @@ def is_problem(answer, status):
 
 
 def is_page(answer, status):
-    """Fails unless the answer is a page of that status."""
+    """Fails unless the answer is a page with that status."""
     assert answer.status_code == status
     assert answer["Content-Type"] == "text/html; charset=utf-8"
     assert answer.content.startswith(b"<!doctype html>")
@@ -63,7 +63,7 @@ def is_page(answer, status):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_unknown_path(client_get, path):
+def test_an_unknown_path_is_a_page_or_a_problem(client_get, path):
     for headers in PROGRAMS:
         body = is_problem(client_get(path, **headers), 404)
         assert (body["reason"], body["title"]) == ("not_found", "Not found")
@@ -72,7 +72,7 @@ def test_an_unknown_path(client_get, path):
         assert "<h1>" in is_page(client_get(path, **headers), 404)
 
 
-def test_whoever_sends_json_reads_json():
+def test_a_client_that_sends_json_gets_json():
     for content_type in ("application/json", "application/json; charset=utf-8", "application/problem+json"):
         answer = Client().post(
             "/nada/", "{}", content_type=content_type, headers={"host": "127.0.0.1", "accept": BROWSER}
@@ -85,7 +85,7 @@ def test_whoever_sends_json_reads_json():
 @pytest.mark.parametrize(
     "path", ["/docs/mcp/", "/en/docs/mcp/", "/", "/verificar/", "/robots.txt", "/llms.txt"]
 )
-def test_a_method_that_a_page_does_not_have(path):
+def test_an_unknown_method_is_a_page_or_a_problem(path):
     for method in ("PUT", "DELETE", "PATCH"):
         program = Client().generic(method, path, headers={"host": "127.0.0.1", "accept": "application/json"})
         body = is_problem(program, 405)
@@ -97,14 +97,14 @@ def test_a_method_that_a_page_does_not_have(path):
         assert program["Allow"] == person["Allow"] != ""
 
 
-def test_a_method_is_told_to_be_missing_where_no_token_is_asked_for():
+def test_an_unknown_method_is_reported_where_no_token_is_required():
     answer = Client(enforce_csrf_checks=True).options(
         "/docs/mcp/", headers={"host": "127.0.0.1", "accept": "application/json"}
     )
     is_problem(answer, 405)
 
 
-def test_a_form_without_its_token():
+def test_a_form_without_its_token_is_refused():
     for accept, check in (("*/*", is_problem), (BROWSER, is_page)):
         answer = Client(enforce_csrf_checks=True).post(
             "/acceso/", {"a": "b"}, headers={"host": "127.0.0.1", "accept": accept}
@@ -112,6 +112,6 @@ def test_a_form_without_its_token():
         check(answer, 403)
 
 
-def test_a_fault_of_accept_is_no_fault_of_the_service(client_get):
+def test_a_bad_accept_header_causes_no_server_error(client_get):
     for accept in ("a", "/", ";;;", "text/html;q=x", "application/json;q=nan", "*", ", ,", "é", "x" * 5000):
         assert client_get("/nada/", accept=accept).status_code == 404

@@ -1,4 +1,4 @@
-"""Numbers, durations and texts as people read them."""
+"""Numbers, durations and texts in the form for people."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -42,7 +42,7 @@ def test_amounts_follow_the_language(value: Callable[[], str], es: str, en: str)
             assert value() == expected
 
 
-def test_json_is_on_one_line_where_it_fits() -> None:
+def test_short_json_is_on_one_line() -> None:
     value = {"ok": True, "list": [1, 2], "deep": {"a": {"b": "x" * 30}, "c": "y" * 30}, "empty": {}}
     assert pretty(value, width=50) == (
         "{\n"
@@ -57,7 +57,7 @@ def test_json_is_on_one_line_where_it_fits() -> None:
     )
 
 
-def test_markdown_is_read_back_from_html() -> None:
+def test_markdown_is_made_from_html() -> None:
     html = """
     <h2>Título <a class="anchor" href="#x" aria-label="Enlace">#</a></h2>
     <p>Uno  con <code>código</code> y <a href="/a">un <b>enlace</b></a>.</p>

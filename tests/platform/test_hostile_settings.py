@@ -16,8 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from coordination.core.messages import Granted
 from tests import server as servers
 from tests.services import Postgres
-from tests.store.databases import migrate_postgres
-from tests.store.doors import Door, PostgresDatabase
+from tests.store.authorities import PostgresDatabase, RunningAuthority, migrate_postgres
 from tests.store.kill9 import Caller
 
 KIDS = "SELECT kid FROM lease_outbox"
@@ -107,14 +106,14 @@ async def test_the_authority_reads_and_writes_the_same_under_hostile_settings(
     url = postgres_cluster.url(name)
     await asyncio.to_thread(migrate_postgres, url)
     database = PostgresDatabase(url)
-    door = Door(database.engine())
+    authority = RunningAuthority(database.engine())
     try:
-        assert isinstance(await door.acquire("did:ñ", "lock:€ 'a' \\"), Granted)
-        kids = [kid for (kid,) in await door.run_with(lambda store: store.engine._all(KIDS))]
+        assert isinstance(await authority.acquire("did:ñ", "lock:€ 'a' \\"), Granted)
+        kids = [kid for (kid,) in await authority.run_with(lambda store: store.engine._all(KIDS))]
         with closing(database.engine()) as other, other.outbox(10, kids) as rows:
             assert [json.loads(bytes(row[3]))["sub"] for row in rows] == ["did:ñ"]
     finally:
-        await asyncio.to_thread(door.stop)
+        await asyncio.to_thread(authority.stop)
 
 
 @pytest.fixture

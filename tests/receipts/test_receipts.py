@@ -1,4 +1,4 @@
-"""Receipts: their claims, and that libraries which did not sign them verify them."""
+"""Receipts: their claims, and that independent libraries verify them."""
 
 import base64
 import hashlib
@@ -13,8 +13,8 @@ from joserfc.jwk import KeySet
 
 from intramedial.receipts import published, receipt, signing
 
-# RFC 9864 (2025) would rather have "Ed25519" written than "EdDSA", and joserfc says so. Libraries that know
-# the new name are still few; all know the old one, which means the same here.
+# RFC 9864 (2025) prefers the name "Ed25519" to "EdDSA", and joserfc warns about it. Few libraries know the
+# new name; all know the old one, which means the same here.
 pytestmark = pytest.mark.filterwarnings("ignore:EdDSA is deprecated:joserfc.errors.SecurityWarning")
 
 RESULT = b'{"ok":true,"lease":{"leaseId":"lse_1","fencingToken":7,"expiresAt":"2026-01-01T00:00:30.000Z"}}'
@@ -23,7 +23,7 @@ DIGEST = f"sha-256=:{base64.b64encode(hashlib.sha256(BODY).digest()).decode()}:"
 
 
 @pytest.fixture(autouse=True)
-def installation(settings, tmp_path):
+def signing_keys(settings, tmp_path):
     settings.DATA_DIR = tmp_path
     settings.BASE_URL = "https://api.intramedial.com"
 
@@ -76,7 +76,7 @@ def test_the_claims_are_those_of_the_design():
     }
 
 
-def test_the_claims_are_fixed_bytes_with_the_result_taken_as_it_is():
+def test_the_claims_are_fixed_bytes_with_the_result_unchanged():
     assert make_claims() == make_claims()
     assert make_claims().endswith(b'"result":' + RESULT + b"}")
     assert b"\n" not in make_claims()
@@ -119,7 +119,7 @@ def test_one_changed_byte_anywhere_is_noticed(part, verify, refusals):
             verify(".".join(parts), keys)
 
 
-def test_a_receipt_of_before_a_rotation_is_verified_after_it(monkeypatch):
+def test_a_receipt_from_before_a_rotation_is_verified_after_it(monkeypatch):
     monkeypatch.setattr(signing, "PUBLISH_AHEAD_S", 0)
     before = make_receipt()
     new_kid = signing.ring().rotate(publish_ahead_s=0).kid
@@ -130,7 +130,7 @@ def test_a_receipt_of_before_a_rotation_is_verified_after_it(monkeypatch):
         assert receipt.read_receipt(made["jws"])["jti"] == "rcp_1"
 
 
-def test_a_copy_made_after_a_rotation_is_the_same_byte_for_byte():
+def test_a_receipt_made_again_after_a_rotation_has_the_same_bytes():
     before = make_receipt()
     signing.ring().rotate(publish_ahead_s=0)
     assert receipt.receipt(make_claims(), "rcp_1", before["kid"]) == before
@@ -160,7 +160,7 @@ def test_the_answer_stands_without_a_receipt_when_signing_fails(tmp_path, caplog
         "eyJraWQiOiJ4In0.e30.AAAA",
     ],
 )
-def test_what_is_no_receipt_is_refused_with_words(text):
+def test_a_text_that_is_no_receipt_is_refused_with_words(text):
     with pytest.raises(ValueError, match=r"\w"):
         receipt.read_receipt(text)
 
@@ -189,7 +189,7 @@ def test_jwks_publishes_every_key_and_no_private_one():
     assert all(set(key) == {"kty", "crv", "x", "kid", "use", "alg"} for key in keys)
     assert headers["content-type"] == "application/jwk-set+json"
     assert headers["access-control-allow-origin"] == "*"
-    # A cached copy must be old news before the new key signs.
+    # Every cached copy must have expired before the new key signs.
     assert int(headers["cache-control"].rpartition("=")[2]) + signing.REREAD_S < signing.PUBLISH_AHEAD_S
 
 

@@ -1,4 +1,4 @@
-"""The signing keys: their files, thumbprints and rotation, and the signatures they make."""
+"""The signing keys: their files, thumbprints and rotation, and their signatures."""
 
 import base64
 import concurrent.futures
@@ -85,7 +85,7 @@ def test_a_loose_directory_is_made_private(tmp_path):
     assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
 
 
-def test_threads_that_are_first_at_once_make_one_key(tmp_path):
+def test_several_first_threads_make_one_key(tmp_path):
     barrier = threading.Barrier(8)
 
     def first(_):
@@ -98,7 +98,7 @@ def test_threads_that_are_first_at_once_make_one_key(tmp_path):
     assert [file.name for file in (tmp_path / "keys").iterdir()] == ["000001.jwk"]
 
 
-def test_processes_that_are_first_at_once_make_one_key(tmp_path):
+def test_several_first_processes_make_one_key(tmp_path):
     program = (
         "import sys, pathlib; from intramedial.receipts import signing; sys.stdin.read(1);"
         "print(signing.KeyRing(pathlib.Path(sys.argv[1])).current().kid)"
@@ -141,7 +141,7 @@ def test_rotating_before_the_first_use_keeps_a_key_that_signs_now(ring, clock):
     assert ring.current().kid == new.kid
 
 
-def test_a_clock_set_back_neither_stops_signing_nor_reading(ring, clock, tmp_path):
+def test_a_clock_set_back_stops_neither_signing_nor_reading(ring, clock, tmp_path):
     first = ring.current().kid
     new = ring.rotate(publish_ahead_s=0).kid
     assert ring.current().kid == new
@@ -154,7 +154,7 @@ def test_a_clock_set_back_neither_stops_signing_nor_reading(ring, clock, tmp_pat
     assert ring.current().kid == newest
 
 
-def test_rotations_at_once_all_count(ring):
+def test_concurrent_rotations_all_count(ring):
     ring.current()
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         new = {signer.kid for signer in pool.map(lambda _: ring.rotate(), range(8))}
@@ -162,7 +162,7 @@ def test_rotations_at_once_all_count(ring):
     assert len(ring.signers()) == 9
 
 
-def test_keys_outlive_their_files_in_a_running_process(ring, clock, tmp_path):
+def test_a_running_process_keeps_keys_whose_files_are_gone(ring, clock, tmp_path):
     kid = ring.current().kid
     (tmp_path / "keys" / "000001.jwk").unlink()
     clock.now += 10
@@ -189,7 +189,7 @@ def jwk(**changes):
         jwk(signs_from=None),
     ],
 )
-def test_a_bad_file_is_left_out_and_named_once_without_its_content(content, ring, clock, tmp_path, caplog):
+def test_a_bad_file_is_ignored_and_named_once_without_its_content(content, ring, clock, tmp_path, caplog):
     kid = ring.current().kid
     (tmp_path / "keys" / "000002.jwk").write_text(content)
     clock.now += 1

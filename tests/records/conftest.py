@@ -13,10 +13,10 @@ from coordination.authority import process as authority
 from coordination.authority.process import Ask
 from coordination.core.messages import Acquire, Command, Outcome, Release
 from coordination.core.model import Mode
-from tests.api.conftest import Clock, running_authority, time_
+from tests.api.conftest import Clock, authority_clock, running_authority
 from tests.people import client_of, member
 
-__all__ = ["running_authority", "time_"]
+__all__ = ["authority_clock", "running_authority"]
 
 DIGEST = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
 _numbers = count(1)
@@ -24,7 +24,7 @@ _numbers = count(1)
 
 @dataclass
 class Conduct:
-    """What agents of a workspace do."""
+    """Commands of a workspace's agents."""
 
     workspace: str
     clock: Clock
@@ -35,11 +35,11 @@ class Conduct:
         return async_to_sync(authority.get().ask)(ask).outcome
 
     def acquire(self, agent: str, resource: str = "lock:a", mode: Mode = Mode.EXCLUSIVE) -> Any:
-        """Ask for a resource."""
+        """Acquire a resource."""
         return self.ask(Acquire(resource, mode, agent, f"lse_records{next(_numbers)}"))
 
     def release(self, agent: str, resource: str = "lock:a") -> Any:
-        """Give one back."""
+        """Release a resource."""
         return self.ask(Release(resource, agent))
 
     def passes(self, ms: int) -> None:
@@ -48,9 +48,9 @@ class Conduct:
 
 
 @pytest.fixture
-def conduct(workspace: Any, time_: Clock) -> Conduct:
-    """Agents of a fresh workspace."""
-    return Conduct(workspace.public_id, time_)
+def conduct(workspace: Any, authority_clock: Clock) -> Conduct:
+    """Agents of a new workspace."""
+    return Conduct(workspace.public_id, authority_clock)
 
 
 @pytest.fixture

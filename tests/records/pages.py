@@ -1,4 +1,4 @@
-"""Asking for the records of a workspace, and filling its ledger."""
+"""Addresses of the records of a workspace, and entries for its ledger."""
 
 import re
 
@@ -16,13 +16,13 @@ ANA, BEA = "did:example:ana", "did:example:bea"
 
 
 def path(name: str, workspace, *args) -> str:
-    """The address of a page in Spanish, whatever was spoken before."""
+    """The address of a page in Spanish, whatever language was active before."""
     with override("es"):
         return reverse(name, args=[workspace.public_id, *args])
 
 
 def body(answer) -> str:
-    """The text of a page, which must be one, and valid."""
+    """The text of a page; fails unless it is a valid page."""
     assert answer.status_code == 200, answer.status_code
     text = answer.content.decode()
     html5lib.HTMLParser(strict=True).parse(text)
@@ -31,7 +31,7 @@ def body(answer) -> str:
 
 
 def settled(workspace: str) -> None:
-    """The ledger takes what waits for it, as the drain would."""
+    """Move what waits in the outbox to the ledger, as the drain does."""
     rows = OutboxRow.objects.filter(workspace=workspace)
     log.append(
         [
@@ -42,7 +42,7 @@ def settled(workspace: str) -> None:
 
 
 def entered(workspace: str, number: int, agent: str = ANA, outcome: str = "granted") -> list[str]:
-    """So many receipts in the ledger; their ids, in order."""
+    """Add so many receipts to the ledger; returns their ids, in order."""
     leaves = []
     for at in range(number):
         receipt_id = new_receipt_id()

@@ -1,4 +1,5 @@
-"""What an administrator does to leases and to those who ask to come in: through the authority, and noted."""
+"""What administrators do to leases and to requests for access: through the authority, and in the audit
+log."""
 
 import re
 from urllib.parse import urlencode
@@ -31,7 +32,7 @@ def administrator() -> Client:
 
 
 def lease_of(conduct: Conduct) -> dict[str, str]:
-    """Where the lease of `lock:a` is ended, as the list links to it."""
+    """The query that the list's link to the form for ending `lock:a` has."""
     return {"espacio": conduct.workspace, "recurso": "lock:a", "agente": ANA}
 
 
@@ -58,7 +59,7 @@ def test_a_lease_is_revoked(administrator: Client, conduct: Conduct):
     assert "ya había terminado" in again.content.decode()
 
 
-def test_what_is_typed_wrong_is_said_and_kept(administrator: Client, conduct: Conduct):
+def test_a_mistyped_form_keeps_its_values_and_shows_the_errors(administrator: Client, conduct: Conduct):
     token = conduct.acquire(ANA).lease.token
     answer = end(
         administrator, lease_of(conduct), token=token, name="lock:b", reason="el motivo"
@@ -69,16 +70,16 @@ def test_what_is_typed_wrong_is_said_and_kept(administrator: Client, conduct: Co
 
 
 @pytest.mark.parametrize("query", [{}, {"espacio": "ws_x"}])
-def test_a_lease_that_is_not_there_is_said(administrator: Client, conduct: Conduct, query):
+def test_a_missing_lease_has_a_message(administrator: Client, conduct: Conduct, query):
     assert administrator.get(END, query, follow=True).status_code == 200
 
 
-def test_what_no_database_can_hold_is_no_lease(administrator: Client):
+def test_values_that_no_database_can_store_are_no_lease(administrator: Client):
     query = {"espacio": "\x00", "recurso": "\x00", "agente": "\x00"}
     assert administrator.get(END, query, follow=True).status_code == 400
 
 
-def test_ending_takes_the_permission(conduct: Conduct):
+def test_revoking_needs_the_permission(conduct: Conduct):
     conduct.acquire(ANA)
     staff = person(is_staff=True)
     staff.user_permissions.add(Permission.objects.get(codename="view_leaserow"))
@@ -88,7 +89,7 @@ def test_ending_takes_the_permission(conduct: Conduct):
     assert client.post(END, query_params=lease_of(conduct)).status_code == 403
 
 
-def test_who_asks_for_access_is_answered_once(administrator: Client):
+def test_a_request_for_access_is_answered_once(administrator: Client):
     asked = AccessRequest.objects.create(email=person().email, about="agentes que despliegan")
     address = reverse("admin:accounts_accessrequest_changelist")
     given = {"action": "answer", "_selected_action": [asked.pk]}
@@ -103,7 +104,7 @@ def test_who_asks_for_access_is_answered_once(administrator: Client):
     assert noted.count() == 1
 
 
-def test_acts_of_weight_are_noted(administrator: Client):
+def test_important_acts_are_in_the_audit_log(administrator: Client):
     workspace = provision.create_workspace("antes")
     provision.create_api_key(workspace)
     key = workspace.api_keys.get()
@@ -129,7 +130,7 @@ def test_acts_of_weight_are_noted(administrator: Client):
     assert {entry.actor for entry in noted} != {None}
 
 
-def test_the_audit_log_is_only_looked_at(administrator: Client):
+def test_the_audit_log_is_read_only(administrator: Client):
     entry = Entry.objects.create(action="test.done", workspace="ws_audit")
     assert (
         "test.done"
@@ -145,7 +146,7 @@ def test_the_audit_log_is_only_looked_at(administrator: Client):
     )
 
 
-def test_what_an_administrator_can_do_to_a_workspace_has_words():
+def test_every_act_of_an_administrator_has_a_description():
     own = {Workspace, Membership, ApiKey, RegisteredAgent, Trial}
     request = RequestFactory().get("/")
     request.user = person(is_staff=True, is_superuser=True)

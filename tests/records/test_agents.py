@@ -1,4 +1,4 @@
-"""Agents of a workspace: their trust, what they hold, and what moved it."""
+"""Agents of a workspace: their trust, what they hold, and what moved their trust."""
 
 import re
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ HOSTILE = "did:example:%3Cscript%3E"
 NAMED = 'lock:<b onmouseover="x">&amp;'
 
 
-def test_an_agent_with_what_it_has_done(workspace, browse, conduct: Conduct):
+def test_the_page_of_an_agent_shows_its_history(workspace, browse, conduct: Conduct):
     conduct.acquire(ANA)
     conduct.acquire(BEA)
     conduct.release(ANA)
@@ -48,7 +48,7 @@ def test_names_are_shown_as_text(workspace, browse, conduct: Conduct):
     assert "<b onmouseover" not in body(client.get(path("receipts", workspace)))
 
 
-def test_agents_go_on_page_by_page(workspace, browse, conduct: Conduct):
+def test_the_agents_are_listed_in_pages(workspace, browse, conduct: Conduct):
     dids = [f"did:example:{number:03}" for number in range(60)]
     for did in dids:
         conduct.acquire(did, f"lock:{did}")
@@ -61,7 +61,7 @@ def test_agents_go_on_page_by_page(workspace, browse, conduct: Conduct):
     assert seen == dids
 
 
-def test_a_long_history_goes_on_page_by_page(workspace, browse, conduct: Conduct):
+def test_a_long_history_is_listed_in_pages(workspace, browse, conduct: Conduct):
     for _ in range(60):
         conduct.acquire(ANA)
         conduct.release(ANA)
@@ -71,10 +71,10 @@ def test_a_long_history_goes_on_page_by_page(workspace, browse, conduct: Conduct
     query = re.search(r'href="(\?did=[^"]+antes=\d+)"', first)[1].replace("&amp;", "&")
     rest = body(client.get(path("agent", workspace) + query))
     assert rest.count("devolvió a tiempo") == 10
-    assert ">50,5<" in rest  # the first of them all
+    assert ">50,5<" in rest  # the oldest move
 
 
-def test_a_move_that_moved_nothing_is_told_by_where_the_score_is():
+def test_a_move_of_zero_is_described_by_the_score():
     move = history.Move(1, datetime(2026, 1, 1, tzinfo=UTC), delta=0, score=100)
     assert move.released
     assert not history.Move(1, move.at, delta=0, score=0).released
@@ -86,8 +86,9 @@ def test_many_resources_are_not_all_named(workspace, browse, conduct: Conduct):
     assert "y 2 más" in body(browse().get(path("agents", workspace)))
 
 
-def test_the_history_is_of_one_agent_in_one_workspace(workspace, conduct: Conduct):
-    """Whoever else moves in between, and several times in one transaction; from the latest to the first."""
+def test_the_history_has_one_agent_of_one_workspace(workspace, conduct: Conduct):
+    """Other agents move in between, and one agent several times in one transaction; the latest move is
+    first."""
     for resource in ("lock:a", "lock:b", "lock:c"):
         conduct.acquire(ANA, resource)
     conduct.acquire(BEA, "lock:d")
@@ -110,6 +111,6 @@ def test_the_history_is_of_one_agent_in_one_workspace(workspace, conduct: Conduc
     assert history.moves(own, ANA, hers[1].id, 50) == hers[2:]
     assert history.moves(own, ANA, hers[-1].id, 50) == []
     assert [str(move.score) for move in history.moves(own, BEA, None, 50)] == ["51.0", "50.5"]
-    # A place in somebody else's history is none in this one.
+    # A cursor of another agent's history is not valid in this one.
     assert history.moves(own, BEA, hers[0].id, 50) == history.moves("ws_other", ANA, hers[0].id, 50) == []
     assert history.moves(own, "did:example:never", None, 50) == []

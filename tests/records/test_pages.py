@@ -1,4 +1,4 @@
-"""Who sees the records of a workspace, whatever stands in the address, whatever is away; and its usage."""
+"""Who sees the records of a workspace, with any address and with databases databases_away; and its usage."""
 
 import pytest
 from django.db import Error
@@ -15,7 +15,7 @@ PAGES = ("agents", "receipts", "usage")
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_every_member_sees_them(workspace, browse, conduct: Conduct, role):
+def test_every_member_sees_the_records(workspace, browse, conduct: Conduct, role):
     conduct.acquire(ANA)
     client = browse(role)
     for name in PAGES:
@@ -23,10 +23,10 @@ def test_every_member_sees_them(workspace, browse, conduct: Conduct, role):
     body(client.get(path("agent", workspace), {"did": ANA}))
 
 
-def test_nobody_else_does(workspace, client, conduct: Conduct):
+def test_only_members_see_the_records(workspace, client, conduct: Conduct):
     conduct.acquire(ANA)
     [receipt_id] = entered(workspace.public_id, 1)
-    stranger = client_of(member(provision.create_workspace("otro")))
+    other = client_of(member(provision.create_workspace("otro")))
     paths = [
         *(path(name, workspace) for name in PAGES),
         f"{path('agent', workspace)}?did={ANA}",
@@ -34,11 +34,11 @@ def test_nobody_else_does(workspace, client, conduct: Conduct):
         path("receipt_json", workspace, receipt_id),
     ]
     for address in paths:
-        assert stranger.get(address).status_code == 404
+        assert other.get(address).status_code == 404
         assert client.get(address).status_code == 302
 
 
-def test_a_receipt_or_an_agent_of_another_workspace_is_not_there(workspace, browse, conduct: Conduct):
+def test_a_receipt_or_an_agent_of_another_workspace_is_not_found(workspace, browse, conduct: Conduct):
     conduct.acquire(ANA)
     [receipt_id] = entered(workspace.public_id, 1)
     other = provision.create_workspace("otro")
@@ -49,25 +49,25 @@ def test_a_receipt_or_an_agent_of_another_workspace_is_not_there(workspace, brow
 
 
 @pytest.mark.parametrize("receipt_id", ["rcp_unknown", "x", "rcp_%00", "rcp_" + "a" * 200, "..%2f"])
-def test_what_is_no_receipt_is_not_there(workspace, browse, receipt_id):
+def test_a_bad_receipt_id_is_not_found(workspace, browse, receipt_id):
     assert browse().get(path("receipts", workspace) + receipt_id + "/").status_code == 404
 
 
 @pytest.mark.parametrize(
     "did", ["", "x", "did:", "did:example:unknown", "did:\x00", "did:example:" + "a" * 300]
 )
-def test_what_is_no_agent_is_not_there(workspace, browse, did):
+def test_a_bad_did_is_not_found(workspace, browse, did):
     assert browse().get(path("agent", workspace), {"did": did}).status_code == 404
 
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("text", ["\x00", "-1", "9" * 400, "١", "'", "did:\x00", "ñ" * 5000])
-def test_whatever_stands_in_the_address_is_answered(workspace, browse, name, text):
+def test_any_value_in_the_address_is_answered(workspace, browse, name, text):
     query = dict.fromkeys(("antes", "despues", "agente", "recurso", "resultado", "recibo"), text)
     body(browse().get(path(name, workspace), query))
 
 
-def test_usage_says_what_there_is(workspace, browse, api_key, conduct: Conduct):
+def test_usage_shows_the_numbers(workspace, browse, api_key, conduct: Conduct):
     conduct.acquire(ANA)
     conduct.acquire(BEA)
     conduct.acquire(ANA, "lock:b")
@@ -78,25 +78,25 @@ def test_usage_says_what_there_is(workspace, browse, api_key, conduct: Conduct):
 
 
 @pytest.fixture
-def away(monkeypatch):
+def databases_away(monkeypatch):
     """Neither the authority's tables nor the ledger answer."""
 
     class Away:
         def __getattr__(self, name):
             raise Error("planted")
 
-    async def gone(*args):
+    async def unavailable(*args):
         raise StorageFault("planted")
 
     for row in ("AgentRow", "OutboxRow", "TenantRow", "TrustMoveRow"):
         monkeypatch.setattr(f"coordination.read.history.{row}.objects", Away())
     monkeypatch.setattr("intramedial.ledger.entries.Entry.objects", Away())
     for read in ("agent", "agents", "lease"):
-        monkeypatch.setattr(f"coordination.read.current.{read}", gone)
+        monkeypatch.setattr(f"coordination.read.current.{read}", unavailable)
 
 
 @pytest.mark.parametrize("name", [*PAGES, "agent", "receipt", "receipt_json"])
-def test_a_database_that_is_away_is_said_and_is_no_fault(workspace, browse, away, name):
+def test_a_missing_database_has_a_message_and_is_no_server_error(workspace, browse, databases_away, name):
     args = ["rcp_any"] if name.startswith("receipt") and name != "receipts" else []
     answer = browse().get(path(name, workspace, *args), {"did": ANA})
     assert answer.status_code == 503

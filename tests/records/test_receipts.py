@@ -1,4 +1,4 @@
-"""Receipts of a workspace: where the ledger has them, how they are found, what they keep to themselves."""
+"""Receipts of a workspace: whether the ledger has them, how they are found, and what they hide."""
 
 import re
 
@@ -14,7 +14,7 @@ from tests.records.conftest import Conduct
 from tests.records.pages import ANA, BEA, body, entered, path, settled
 
 
-def test_a_receipt_waits_and_is_in_the_ledger(workspace, browse, conduct: Conduct):
+def test_a_receipt_waits_and_then_is_in_the_ledger(workspace, browse, conduct: Conduct):
     conduct.acquire(ANA)
     client = browse()
     row = OutboxRow.objects.filter(workspace=workspace.public_id).first()
@@ -30,7 +30,7 @@ def test_a_receipt_waits_and_is_in_the_ledger(workspace, browse, conduct: Conduc
     assert ANA in text
 
 
-def test_the_id_of_a_lease_that_is_held_is_its_holders_alone(workspace, browse, conduct: Conduct):
+def test_the_id_of_a_held_lease_is_hidden(workspace, browse, conduct: Conduct):
     conduct.acquire(ANA)
     lease_id = LeaseRow.objects.get(workspace=workspace.public_id).lease_id
     settled(workspace.public_id)
@@ -50,7 +50,7 @@ def test_the_id_of_a_lease_that_is_held_is_its_holders_alone(workspace, browse, 
     assert f"/verificar/#{document['jws']}" in over
 
 
-def test_a_receipt_that_waits_is_signed_as_the_answer_was(workspace, browse, conduct: Conduct, monkeypatch):
+def test_a_waiting_receipt_has_the_signature_of_the_answer(workspace, browse, conduct: Conduct, monkeypatch):
     [entry] = entered(workspace.public_id, 1)
     jws = Entry.objects.get(receipt_id=entry).leaf
     claims = read_receipt(jws)
@@ -62,7 +62,7 @@ def test_a_receipt_that_waits_is_signed_as_the_answer_was(workspace, browse, con
     assert client.get(path("receipt_json", workspace, entry)).json()["jws"] == jws
 
 
-def test_receipts_are_found_by_what_they_say(workspace, browse):
+def test_receipts_are_found_by_their_claims(workspace, browse):
     entered(workspace.public_id, 3, ANA)
     [beas] = entered(workspace.public_id, 1, BEA, "renewed")
     client = browse()
@@ -79,7 +79,7 @@ def test_receipts_are_found_by_what_they_say(workspace, browse):
     assert answer["Location"] == path("receipt", workspace, beas)
 
 
-def test_a_search_looks_at_so_many_and_goes_on(workspace, browse, monkeypatch):
+def test_a_search_reads_a_limited_number_and_can_be_continued(workspace, browse, monkeypatch):
     monkeypatch.setattr(entries, "WINDOW", 10)
     [first] = entered(workspace.public_id, 1, BEA)
     entered(workspace.public_id, 25, ANA)
@@ -95,7 +95,7 @@ def test_a_search_looks_at_so_many_and_goes_on(workspace, browse, monkeypatch):
     assert following is None
 
 
-def test_receipts_go_on_page_by_page(workspace, browse):
+def test_receipts_are_listed_in_pages(workspace, browse):
     ids = entered(workspace.public_id, 120)
     client, address, seen = browse(), path("receipts", workspace), []
     while address:
@@ -106,13 +106,13 @@ def test_receipts_go_on_page_by_page(workspace, browse):
     assert seen == ids[::-1]
 
 
-def test_the_keys_that_sign_are_named(workspace, browse):
+def test_the_signing_keys_are_named(workspace, browse):
     text = body(browse().get(path("receipts", workspace)))
     assert receipts.signing.current().kid in text
     assert "firma ahora" in text
 
 
-def test_the_page_shows_what_a_refusal_was_about(workspace, browse, conduct: Conduct):
+def test_the_page_shows_the_resource_of_a_refusal(workspace, browse, conduct: Conduct):
     conduct.acquire(ANA, "lock:first")
     conduct.acquire(BEA, "lock:second")
     conduct.acquire(ANA, "lock:second")

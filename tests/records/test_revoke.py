@@ -1,4 +1,5 @@
-"""A revoked lease: that lease alone, nobody's trust, the next in line, and an entry in any case."""
+"""A revoked lease: only that lease ends, no trust moves, the next waiter gets an offer, and the audit log
+has an entry in any case."""
 
 import pytest
 from django.test import RequestFactory
@@ -16,18 +17,18 @@ ANA, BEA = "did:example:ana", "did:example:bea"
 
 @pytest.fixture
 def request_():
-    """A request of a person's."""
+    """A person's request."""
     request = RequestFactory().post("/")
     request.user = person()
     return request
 
 
 def entries(workspace: str) -> list[tuple[str, dict]]:
-    """What the audit log says of the workspace, oldest first."""
+    """The workspace's entries in the audit log, oldest first."""
     return list(Entry.objects.filter(workspace=workspace).order_by("pk").values_list("action", "detail"))
 
 
-def test_it_ends_the_lease_moves_no_trust_and_lets_the_next_in(conduct: Conduct, request_):
+def test_a_revocation_ends_the_lease_moves_no_trust_and_offers_to_the_next(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
     conduct.acquire(BEA)
     revoke(request_, conduct.workspace, "lock:a", ANA, token, "se colgó")
@@ -41,7 +42,7 @@ def test_it_ends_the_lease_moves_no_trust_and_lets_the_next_in(conduct: Conduct,
     assert Entry.objects.get(workspace=conduct.workspace).actor == request_.user.pk
 
 
-def test_a_renewed_lease_is_the_same_lease(conduct: Conduct, request_):
+def test_a_renewed_lease_is_revoked_by_its_id(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
     conduct.passes(1_000)
     conduct.acquire(ANA)
@@ -49,7 +50,7 @@ def test_a_renewed_lease_is_the_same_lease(conduct: Conduct, request_):
     assert held(conduct.workspace, "lock:a", ANA) is None
 
 
-def test_a_later_lease_is_another_one(conduct: Conduct, request_):
+def test_a_later_lease_is_not_revoked(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
     conduct.release(ANA)
     conduct.acquire(ANA)
@@ -59,7 +60,7 @@ def test_a_later_lease_is_another_one(conduct: Conduct, request_):
     assert entries(conduct.workspace) == []
 
 
-def test_twice_does_it_once(conduct: Conduct, request_):
+def test_a_second_revocation_changes_nothing(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
     revoke(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
     with pytest.raises(NotRevoked):
@@ -67,14 +68,14 @@ def test_twice_does_it_once(conduct: Conduct, request_):
     assert len(entries(conduct.workspace)) == 1
 
 
-def test_one_that_has_run_out_is_not_held(conduct: Conduct, request_):
+def test_an_expired_lease_is_not_held(conduct: Conduct, request_):
     token = conduct.acquire(ANA).lease.token
     conduct.passes(30_000)
     with pytest.raises(NotRevoked):
         revoke(request_, conduct.workspace, "lock:a", ANA, token, "motivo")
 
 
-def test_one_that_ends_meanwhile_is_said_to_have_ended(conduct: Conduct, request_, monkeypatch):
+def test_a_lease_that_ends_meanwhile_is_reported_as_ended(conduct: Conduct, request_, monkeypatch):
     granted = conduct.acquire(ANA)
     assert isinstance(granted, Granted)
     monkeypatch.setattr("coordination.api.revoke.held", lambda *what: granted.lease)
@@ -84,7 +85,7 @@ def test_one_that_ends_meanwhile_is_said_to_have_ended(conduct: Conduct, request
     assert [action for action, _ in entries(conduct.workspace)] == ["lease.revoked", "lease.revoke_missed"]
 
 
-def test_an_authority_that_does_not_answer_is_noted(conduct: Conduct, request_, monkeypatch):
+def test_an_authority_that_does_not_answer_is_in_the_audit_log(conduct: Conduct, request_, monkeypatch):
     granted = conduct.acquire(ANA)
     monkeypatch.setattr("coordination.api.revoke.held", lambda *what: granted.lease)
 
@@ -116,7 +117,7 @@ def test_an_authority_that_does_not_answer_is_noted(conduct: Conduct, request_, 
         ("token", str(2**63)),
     ],
 )
-def test_what_the_form_refuses(field, value):
+def test_the_form_refuses_bad_values(field, value):
     given = {"name": "lock:a", "reason": "se colgó", "token": "1"}
     assert RevokeForm(given, resource="lock:a").is_valid()
     form = RevokeForm(given | {field: value}, resource="lock:a")

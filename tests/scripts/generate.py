@@ -1,7 +1,7 @@
-"""Random scripts: the same seed, the same script.
+"""Random scripts: the same seed gives the same script.
 
-`CHORUS` scripts at a time have their instants in common, so that a store can take them together, each in a
-workspace of its own.
+Each `CHORUS` of scripts has its instants in common, so that a store can run the scripts together, each in
+its own workspace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from coordination.core.model import Mode
 from .language import Script, Step
 
 CHORUS = 25
-# The ends of things and a millisecond on either side of them, and short spans between.
+# The ends of leases, waits and offers, a millisecond before and after them, and short times between.
 PAUSES_MS = (
     1,
     1,
@@ -43,7 +43,8 @@ def instants(seed: int) -> list[int]:
 
 
 def generate(seed: int) -> Script:
-    """A script of several agents and resources in both modes, with time jumps and bursts at one instant."""
+    """A script of several agents and resources in both modes, with jumps in time and bursts at one
+    instant."""
     dice = random.Random(seed)
     agents = [f"did:example:{number}" for number in range(dice.randint(2, 7))]
     resources = [f"{dice.choice(['lock', 'doc'])}:{number}" for number in range(dice.randint(1, 5))]
@@ -66,7 +67,7 @@ def _step(
     verb = dice.choice(VERBS)
     agent, resource = dice.choice(agents), dice.choice(resources)
     earlier = dice.randint(max(0, len(before) - 12), len(before))
-    if verb != "acquire" and earlier and dice.random() < 0.7:  # most often of what was asked for before
+    if verb != "acquire" and earlier and dice.random() < 0.7:  # usually for an earlier request
         agent, resource = before[earlier - 1].agent, before[earlier - 1].resource
     gives_id = verb == "revoke" or (verb == "release" and dice.random() < 0.4)
     return Step(

@@ -1,4 +1,4 @@
-"""A script for each rule, with what must come of each step. They run on every engine."""
+"""A script for each rule, with the expected result of each step. They run on every engine."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TEXTS = {
         20     A release doc:a                      -> released
         +0     D acquire doc:a                      -> lease_held holder=C offered=True
     """,
-    "a full queue, and those who do not wait": """
+    "a full queue, and requests without queue": """
         0      A acquire lock:a                     -> granted
         +0     B1 acquire lock:a                    -> lease_held admitted=1 wait_ms=25
         +0     B2 acquire lock:a                    -> lease_held admitted=2 wait_ms=50
@@ -72,7 +72,7 @@ TEXTS = {
         +0     B9 acquire lock:a                    -> lease_held position=8
         +0     B5 acquire lock:a                    -> lease_held position=4
     """,
-    "half a cycle and the other half": """
+    "two half-cycles": """
         0      A acquire lock:a                     -> granted
         +0     B acquire lock:b                     -> granted
         +0     A acquire lock:b                     -> lease_held holder=B
@@ -94,7 +94,7 @@ TEXTS = {
         +0     D acquire lock:a                     -> deadlock holder=A waiting_on=lock:b
         +0     E acquire lock:a                     -> lease_held position=1
     """,
-    "a cycle by way of a waiter ahead": """
+    "a cycle through a waiter ahead": """
         0      H acquire lock:h                     -> granted
         +0     A acquire lock:a                     -> granted
         +0     B acquire lock:h                     -> lease_held position=1
@@ -111,7 +111,7 @@ TEXTS = {
         +0     A withdraw doc:x                     -> withdrawn
         +0     A withdraw doc:x                     -> nothing
     """,
-    "an offer lapses and takes the silent along": """
+    "an offer lapses and ends the silent waits": """
         0      A acquire lock:a                     -> granted
         +0     B acquire lock:a                     -> lease_held
         +0     C acquire lock:a                     -> lease_held
@@ -122,7 +122,7 @@ TEXTS = {
         3000   E acquire lock:a nowait              -> lease_held holder=D admitted=1
         4999   D acquire lock:a                     -> granted token=2
     """,
-    "a dead queue holds up a free resource for one offer": """
+    "a queue of dead agents delays a free resource by one offer": """
         0      A acquire lock:a                     -> granted
         +0     B acquire lock:a                     -> lease_held
         +0     C acquire lock:a                     -> lease_held
@@ -139,7 +139,7 @@ TEXTS = {
         +0     A acquire lock:a                     -> lease_held holder=B
         +0     B release lock:a                     -> released trust=50.5
     """,
-    "everything ran out and nobody looked": """
+    "everything expired before the next request": """
         0      A acquire lock:a                     -> granted
         +0     A acquire lock:b                     -> granted
         20000  B acquire lock:a                     -> lease_held
@@ -154,7 +154,7 @@ TEXTS = {
         10000  A acquire lock:a                     -> renewed expires_at=40000
         40000  C acquire lock:a                     -> granted token=2
     """,
-    "a wait is kept up, then left to run out": """
+    "a wait is refreshed, then left to expire": """
         0      A acquire lock:a                     -> granted
         1      B acquire lock:a                     -> lease_held kept_until=35001
         29000  A acquire lock:a                     -> renewed
@@ -184,7 +184,7 @@ TEXTS = {
         +0     A release lock:a id=1                -> stale_lease
         +0     A release lock:a                     -> not_held holder=None
     """,
-    "given back without a trace in trust": """
+    "revoked without a move of trust": """
         0      A acquire lock:a                     -> granted
         +0     B acquire lock:a                     -> lease_held
         +0     A revoke lock:a id=1                 -> ended
@@ -203,7 +203,7 @@ TEXTS = {
         +0     C acquire lock:a                     -> lease_held position=2
         10     C acquire lock:a                     -> lease_held position=2
     """,
-    "one resource passes through many hands in one instant": """
+    "one resource passes through many agents in one instant": """
         0      A acquire lock:a                     -> granted token=1
         +0     A release lock:a                     -> released
         +0     B acquire lock:a                     -> granted token=2

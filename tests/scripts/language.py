@@ -7,8 +7,8 @@ agent, the verb, the resource, and what else the verb takes. Empty lines and `# 
     +0     B acquire lock:a nowait    # not admitted to the queue when refused
     5000   A release lock:a           # no lease id; `id=1` gives the id of the lease granted in step 1
     +0     B withdraw lock:a
-    +0     A revoke lock:a id=1       # its lease is ended, with nobody's trust moved
-    +0     B acquire lock:a -> lease_held position=1 holder=A     # what must come of it; see `unmet`
+    +0     A revoke lock:a id=1       # its lease is revoked; no trust moves
+    +0     B acquire lock:a -> lease_held position=1 holder=A     # the expected result; see `unmet`
 
 Steps count from 1. A lease granted in step n has the id `lse_n`: the same script, the same ids everywhere.
 """
@@ -34,7 +34,7 @@ VERBS = ("acquire", "release", "withdraw", "revoke")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`granted_in`: the step whose lease id is given (0: an id that no lease ever had); None: no id."""
+    """`granted_in`: the step whose lease id is given (0: an id that no lease ever had), or None for no id."""
 
     at_ms: int
     agent: str
@@ -69,7 +69,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Steps in time order. `name` says where it comes from: a rule's name, or the seed that made it."""
+    """Steps in time order. `name` says where the script comes from: a rule's name, or the seed that made
+    it."""
 
     name: str
     steps: tuple[Step, ...]
@@ -81,7 +82,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a script came to: one plain outcome a step, what was told, the picture at the last instant."""
+    """The result of a script: a plain outcome for each step, the events, the picture at the last instant."""
 
     outcomes: tuple[dict[str, Any], ...]
     events: tuple[dict[str, Any], ...]
@@ -89,7 +90,7 @@ class Result:
 
 
 class Engine(Protocol):
-    """What runs scripts: the bare core, or a store. Up to `batch` steps of one instant are taken together."""
+    """Runs scripts: the bare core, or a store. Up to `batch` steps of one instant are taken together."""
 
     def run(self, script: Script, batch: int = 1) -> Result: ...
 
@@ -98,7 +99,7 @@ class Engine(Protocol):
 
 
 def parse(name: str, text: str, rules: Rules | None = None) -> Script:
-    """The script that `text` writes down. Raises ValueError with the line that cannot be read."""
+    """The script that `text` describes. Raises ValueError with the line that cannot be parsed."""
     steps: list[Step] = []
     for line in text.splitlines():
         words = line.partition("#")[0].split()
@@ -131,8 +132,8 @@ def _step(words: list[str], before_ms: int) -> Step:
 
 
 def batches(script: Script, size: int, suffix: str = "") -> Iterator[tuple[int, list[Command]]]:
-    """The commands as they reach an engine: those of one instant together, at most `size` at once. `suffix`
-    goes behind every lease id, where scripts share a database: `@…`."""
+    """The commands as they reach an engine: those of one instant together, at most `size` at once.
+    `suffix` is appended to every lease id, for scripts that share a database: `@…`."""
     numbered = enumerate(script.steps, start=1)
     for at_ms, group in groupby(numbered, key=lambda pair: pair[1].at_ms):
         commands = [step.command(number, suffix) for number, step in group]
@@ -144,8 +145,8 @@ def batches(script: Script, size: int, suffix: str = "") -> Iterator[tuple[int, 
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses, enumerations and decimals as values that compare and print the same from every engine; of
-    a lease id, what comes before `@`."""
+    """Dataclasses, enumerations and decimals as values that compare and print the same from every engine.
+    Of a lease id, the part before `@`."""
     if is_dataclass(value) and not isinstance(value, type):
         return {"is": type(value).__name__, **plain(asdict(value))}
     if isinstance(value, dict):
@@ -160,7 +161,7 @@ def plain(value: Any) -> Any:
 
 
 def picture(world: World) -> dict[str, Any]:
-    """All that a settled world has to say: resources that are or were used, agents, deadlock pairs."""
+    """Everything in a settled world: resources that are or were used, agents, deadlock pairs."""
     return {
         "resources": {name: plain(r) for name, r in sorted(world.resources.items()) if r != Resource(name)},
         "agents": {did: plain(agent) for did, agent in sorted(world.agents.items())},
@@ -170,7 +171,7 @@ def picture(world: World) -> dict[str, Any]:
 
 
 def unmet(step: Step, outcome: dict[str, Any]) -> list[str]:
-    """Those expectations of a step that its outcome does not meet."""
+    """The expectations of a step that its outcome does not meet."""
     known = {**outcome, **outcome.get("lease", {})}
     return [word for word in step.expected if not _is_met(word, known)]
 
@@ -210,7 +211,7 @@ class BareCore:
 
 
 def play(world: World, script: Script, batch: int = 1) -> Iterable[tuple[int, Command, Outcome]]:
-    """Take each batch in turn: settle once, decide its commands in order."""
+    """Take each batch in turn: settle once, then decide its commands in order."""
     for now, commands in batches(script, batch):
         settle(world, now)
         for command in commands:
@@ -218,5 +219,5 @@ def play(world: World, script: Script, batch: int = 1) -> Iterable[tuple[int, Co
 
 
 def run_bare(script: Script) -> Result:
-    """The result that every other engine has to equal."""
+    """The result that every other engine must equal."""
     return BareCore().run(script)

@@ -1,4 +1,4 @@
-"""The scripts on the bare core, which every other engine has to equal."""
+"""The scripts on the bare core, which every other engine must equal."""
 
 from collections import Counter
 
@@ -10,17 +10,17 @@ from .language import BareCore, Script, parse, run_bare, unmet
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
-def test_a_rule_as_a_script(script: Script) -> None:
+def test_the_core_meets_the_expectations_of_a_script(script: Script) -> None:
     result = run_bare(script)
     for number, (step, outcome) in enumerate(zip(script.steps, result.outcomes, strict=True), start=1):
         assert not unmet(step, outcome), f"step {number}, {step.line()}: {outcome}"
 
 
-def test_every_step_of_a_written_script_says_what_comes_of_it() -> None:
+def test_every_step_of_a_written_script_has_an_expectation() -> None:
     assert [step.line() for script in SCRIPTS for step in script.steps if not step.expected] == []
 
 
-def test_a_script_is_what_its_text_says() -> None:
+def test_a_text_is_parsed_into_its_script() -> None:
     for script in (*SCRIPTS, generate(7)):
         again = parse(script.name, str(script))
         assert [step.line() for step in again.steps] == [step.line() for step in script.steps]
@@ -30,17 +30,17 @@ def test_a_script_is_what_its_text_says() -> None:
 @pytest.mark.parametrize(
     "text", ["0 A acquire x sharde", "0 A aquire x", "5 A acquire x\n0 A release x", "0 A acquire"]
 )
-def test_a_text_that_is_no_script_is_refused(text: str) -> None:
+def test_a_bad_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         parse("bad", text)
 
 
-def test_an_expectation_that_is_not_met_is_told() -> None:
+def test_an_unmet_expectation_is_reported() -> None:
     script = parse("wrong", "0 A acquire x -> lease_held token=2 lease_id=lse_1")
     assert unmet(script.steps[0], run_bare(script).outcomes[0]) == ["lease_held", "token=2"]
 
 
-def test_the_same_seed_makes_the_same_script() -> None:
+def test_the_same_seed_gives_the_same_script() -> None:
     assert generate(3) == generate(3) != generate(4)
 
 

@@ -1,4 +1,5 @@
-"""Databases of a test's own, with the authority's tables in them, of both kinds."""
+"""Databases of both kinds with the authority's tables, one for each test, and running authorities over
+them."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,8 +11,16 @@ from coordination.authority import process
 from intramedial import databases
 from tests.server import ServerProcess
 from tests.services import Postgres
-from tests.store.databases import migrate, migrate_postgres
-from tests.store.doors import Database, Door, Faulty, PostgresDatabase, SqliteDatabase, Time
+from tests.store.authorities import (
+    Database,
+    Faulty,
+    PostgresDatabase,
+    RunningAuthority,
+    SqliteDatabase,
+    Time,
+    migrate,
+    migrate_postgres,
+)
 from tests.store.restores import grants
 
 TABLES = r"SELECT tablename FROM pg_tables WHERE tablename LIKE 'lease\_%'"
@@ -19,7 +28,7 @@ TABLES = r"SELECT tablename FROM pg_tables WHERE tablename LIKE 'lease\_%'"
 
 @pytest.fixture(scope="session")
 def sqlite_template(migrated_databases: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated SQLite file, to copy."""
+    """A migrated SQLite file, for tests to copy."""
     path = tmp_path_factory.mktemp("template") / "leases.sqlite3"
     migrate(databases.sqlite_database(path))
     return path
@@ -27,7 +36,7 @@ def sqlite_template(migrated_databases: None, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def migrated_postgres(migrated_databases: None, postgres_cluster: Postgres) -> str:
-    """The name of a migrated PostgreSQL database of this session."""
+    """The name of a migrated PostgreSQL database that the tests of this session share."""
     name = postgres_cluster.create_database()
     migrate_postgres(postgres_cluster.url(name))
     return name
@@ -41,7 +50,8 @@ def sqlite_database(sqlite_template: Path, tmp_path: Path) -> SqliteDatabase:
 
 @pytest.fixture
 def postgres_database(postgres_cluster: Postgres, migrated_postgres: str) -> PostgresDatabase:
-    """A PostgreSQL database with the authority's tables, emptied: that takes a tenth of making one anew."""
+    """A PostgreSQL database with the authority's tables, emptied. Emptying takes a tenth of making a new
+    one."""
     database = PostgresDatabase(postgres_cluster.url(migrated_postgres))
     tables = ", ".join(name for (name,) in database.rows(TABLES))
     database.rows(f"TRUNCATE {tables} RESTART IDENTITY")
@@ -50,7 +60,7 @@ def postgres_database(postgres_cluster: Postgres, migrated_postgres: str) -> Pos
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> Database:
-    """A database with the authority's tables, empty, of each kind in turn."""
+    """An empty database with the authority's tables, of each kind in turn."""
     kind = {"sqlite": "sqlite_database", "postgresql": "postgres_database"}[request.param]
     found: Database = request.getfixturevalue(kind)
     return found
@@ -58,7 +68,7 @@ def database(request: pytest.FixtureRequest) -> Database:
 
 @pytest.fixture
 def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
-    """An embedded server with three grants."""
+    """An embedded server that has made three grants."""
     shutil.copytree(bootstrapped, tmp_path / "data")
     server = ServerProcess(tmp_path / "data", {}).start()
     assert grants(server, 3) == 3
@@ -67,8 +77,8 @@ def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
-def time_() -> Iterator[Time]:
-    """The time of the authority, which passes when the test says so."""
+def authority_clock() -> Iterator[Time]:
+    """The authority's time, which passes when the test says so."""
     time, before = Time(), process.current().clock
     process.current().clock = time
     yield time
@@ -77,7 +87,7 @@ def time_() -> Iterator[Time]:
 
 @pytest.fixture
 def real_time() -> Iterator[None]:
-    """The authority's own clocks: the steady one embedded, the database's on PostgreSQL."""
+    """The authority's own clocks: the monotonic one on SQLite, the database's on PostgreSQL."""
     before = process.current().clock
     process.current().clock = None
     yield
@@ -86,14 +96,14 @@ def real_time() -> Iterator[None]:
 
 @pytest.fixture
 def faulty(database: Database) -> Faulty:
-    """Its engine, whose storage fails when the test says so."""
+    """The database's engine, with storage that fails when the test says so."""
     return Faulty(database.engine())
 
 
 @pytest.fixture
-def door(faulty: Faulty, time_: Time) -> Iterator[Door]:
-    """A running authority over it."""
-    door = Door(faulty)
-    yield door
+def authority(faulty: Faulty, authority_clock: Time) -> Iterator[RunningAuthority]:
+    """A running authority over `faulty`."""
+    authority = RunningAuthority(faulty)
+    yield authority
     faulty.failing = ""
-    door.stop()
+    authority.stop()

@@ -1,10 +1,11 @@
-"""Several processes, each closing its part of a cycle of waits in the same moment.
+"""Several processes, each of which closes its part of a cycle of waits at the same moment.
 
 `make prove` has the long runs.
 
-Each round: agents 1 … n hold one resource each; then each asks for the next one's, all at once, through two
-processes on one PostgreSQL. Exactly one of them must be refused as a deadlock, and the others wait. Processes
-are real ones (`multiprocessing`), each with a connection of its own; a barrier lets them go together.
+In each round, agents 1 … n hold one resource each. Then each agent asks for the next agent's resource, all
+at once, through two processes on one PostgreSQL. Exactly one must be refused as a deadlock, and the others
+wait. The processes are real (`multiprocessing`), each with its own connection; a barrier starts them
+together.
 """
 
 import multiprocessing
@@ -22,8 +23,8 @@ Ask = tuple[str, ...]  # workspace, agent, resource, and perhaps RELEASE
 
 
 def work(url: str, number: int, together: Barrier, pipe: Connection) -> None:
-    """One process: decides the asks it is sent, each in a transaction of its own. With RELEASE, what is
-    granted is released again."""
+    """One process: decides the asks that it is sent, each in its own transaction. With RELEASE, a granted
+    lease is released again."""
     from psycopg.conninfo import conninfo_to_dict
 
     from coordination.core.decide import decide
@@ -36,18 +37,18 @@ def work(url: str, number: int, together: Barrier, pipe: Connection) -> None:
     store = Store(engine, Rules(), f"process-{number}", outage_after_ms=None, remember=True)
     numbers = count()
     while (asks := pipe.recv()) is not None:
-        heard = []
+        outcomes = []
         together.wait(30)
         for workspace, agent, resource, *release in asks:
             need = Needs({resource}, {agent}, {resource: {agent}})
             command = Acquire(resource, Mode.EXCLUSIVE, agent, f"lse_{number}_{next(numbers)}")
             with store.transaction({workspace: need}) as transaction:
                 outcome = decide(transaction.worlds[workspace], command, transaction.now)
-            heard.append((type(outcome).__name__, getattr(getattr(outcome, "lease", None), "token", 0)))
+            outcomes.append((type(outcome).__name__, getattr(getattr(outcome, "lease", None), "token", 0)))
             if release and isinstance(outcome, Granted):
                 with store.transaction({workspace: need}) as transaction:
                     decide(transaction.worlds[workspace], Release(resource, agent), transaction.now)
-        pipe.send(heard)
+        pipe.send(outcomes)
     engine.close()
 
 
@@ -67,15 +68,15 @@ class Processes:
             process.start()
 
     def decide(self, *asks: Iterable[Ask]) -> list[list[tuple[str, int]]]:
-        """What each of them answered to its asks: (kind of outcome, token)."""
+        """Let each process decide its asks; returns for each process (kind of outcome, token) of its asks."""
         for pipe, mine in zip(self._pipes, asks, strict=True):
             pipe.send(list(mine))
-        heard = []
+        outcomes = []
         for pipe, process in zip(self._pipes, self._processes, strict=True):
             while not pipe.poll(1):
                 assert process.is_alive(), "a process ended"
-            heard.append(pipe.recv())
-        return heard
+            outcomes.append(pipe.recv())
+        return outcomes
 
     def end(self) -> None:
         for pipe in self._pipes:
@@ -85,38 +86,39 @@ class Processes:
 
 
 def close_cycle(processes: Processes, workspace: str, length: int) -> Counter[str]:
-    """One round; how many asks of the closing step were answered how."""
+    """One round; returns how often each kind of outcome occurred in the closing step."""
     agents = [f"did:{number}" for number in range(length)]
     processes.decide([(workspace, agent, f"lock:{agent}") for agent in agents], [])
     wanted = [
         (workspace, agent, f"lock:{agents[(number + 1) % length]}") for number, agent in enumerate(agents)
     ]
-    heard = processes.decide(wanted[::2], wanted[1::2])
-    return Counter(kind for answers in heard for kind, _ in answers)
+    outcomes = processes.decide(wanted[::2], wanted[1::2])
+    return Counter(kind for answers in outcomes for kind, _ in answers)
 
 
 def faults(processes: Processes, rounds: int) -> list[str]:
-    """Rounds in which not exactly one was refused."""
+    """Rounds in which not exactly one ask was refused."""
     found = []
     for number in range(rounds):
         length = CYCLES[number % len(CYCLES)]
-        heard = close_cycle(processes, f"ws_{number}", length)
-        if heard != {"Deadlock": 1, "Held": length - 1}:
-            found.append(f"round {number}, a cycle of {length}: {dict(heard)}")
+        outcomes = close_cycle(processes, f"ws_{number}", length)
+        if outcomes != {"Deadlock": 1, "Held": length - 1}:
+            found.append(f"round {number}, a cycle of {length}: {dict(outcomes)}")
     return found
 
 
 def contend(processes: Processes, workspace: str, rounds: int) -> list[int]:
-    """Both ask for one resource again and again, and release it; all tokens that were granted."""
+    """Both processes ask for one resource again and again, and release it; returns all granted tokens."""
     asks = [[(workspace, agent, "lock:a", RELEASE)] * rounds for agent in ("did:one", "did:two")]
-    heard = processes.decide(*asks)
-    return [token for answers in heard for kind, token in answers if kind == "Granted"]
+    outcomes = processes.decide(*asks)
+    return [token for answers in outcomes for kind, token in answers if kind == "Granted"]
 
 
 def contend_to_hold(processes: Processes, workspace: str, rounds: int) -> list[int]:
-    """Both ask for the same resources in the same order; how many of each round's were granted."""
-    heard = [
+    """Both processes ask for the same resources in the same order; returns how many asks of each round were
+    granted."""
+    outcomes = [
         processes.decide(*([(workspace, agent, f"lock:{number}")] for agent in ("did:one", "did:two")))
         for number in range(rounds)
     ]
-    return [sum(kind == "Granted" for answers in one for kind, _ in answers) for one in heard]
+    return [sum(kind == "Granted" for answers in one for kind, _ in answers) for one in outcomes]

@@ -2,8 +2,8 @@
 
 `make prove` has the long runs.
 
-Each history is of one new resource that a few agents acquire and release at once, each through a process of
-its own as far as there are so many. Some calls are left before their answer, some leases are left to run out.
+Each history is about one new resource that a few agents acquire and release at once. The agents are spread
+over the processes. Some calls are abandoned before their answer, and some leases are left to expire.
 """
 
 import http.client
@@ -16,18 +16,18 @@ from typing import Any
 
 from tests.server import ServerProcess
 from tests.store.kill9 import BASE, Caller
-from tests.store.linearizability import Call, Told
+from tests.store.linearizability import Answer, Call
 
 TTL_MS = 1_000
 AGENTS, CALLS = 4, 7
-LEFT = 0.02  # of calls
-ONE_IN = 50  # histories has leases that run out
+LEFT = 0.02  # share of calls that are abandoned
+ONE_IN = 50  # of so many histories one has leases that expire
 ENV = {"INTRAMEDIAL_LEASE_TTL_MS": str(TTL_MS), "INTRAMEDIAL_LOG_LEVEL": "WARNING"}
 VERBS = {"acquire": "/lease", "release": "/release"}
 
 
 class Recorder:
-    """Agents that call together, one history after the other. `dice` is seeded."""
+    """Agents that call at the same time, one history after the other. `dice` is seeded."""
 
     def __init__(self, servers: Sequence[ServerProcess], seed: int) -> None:
         self.callers = [Caller(servers[number % len(servers)]) for number in range(AGENTS)]
@@ -35,7 +35,7 @@ class Recorder:
         self.number = 0
 
     def record(self) -> list[Call]:
-        """One history, in no order."""
+        """Record one history; its calls are in no order."""
         self.number += 1
         calls: list[Call] = []
         runs_out = self.number % ONE_IN == 1
@@ -56,7 +56,7 @@ class Recorder:
         together.wait()
         for at in range(CALLS):
             if runs_out and at == CALLS // 2:
-                # Servers that are called over HTTP have the real clock, by which a lease must run out.
+                # Servers that are called over HTTP have the real clock, by which a lease must expire.
                 time.sleep(TTL_MS / 1000 * dice.uniform(0.9, 1.1))
             kind = kinds[at % 2] if dice.random() < 0.7 else dice.choice(kinds)
             calls.append(self._call(self.callers[number], kind, agent, dice.random() < LEFT))
@@ -70,10 +70,10 @@ class Recorder:
                 caller.connection.request("POST", BASE + VERBS[kind], json.dumps(body), headers)
                 caller.connection.close()
                 return Call(kind, agent, begun)
-            _, said = caller.call("POST", VERBS[kind], body, queue=False)
+            _, answer = caller.call("POST", VERBS[kind], body, queue=False)
         except (OSError, http.client.HTTPException):
             return Call(kind, agent, begun)
-        return Call(kind, agent, begun, now_ms(), told(said))
+        return Call(kind, agent, begun, now_ms(), answer_of(answer))
 
     def close(self) -> None:
         for caller in self.callers:
@@ -84,24 +84,24 @@ def now_ms() -> float:
     return time.perf_counter_ns() / 1e6
 
 
-def told(said: dict[str, Any]) -> Told:
-    """What an answer says of the resource."""
-    if (lease := said.get("lease")) is not None:
+def answer_of(body: dict[str, Any]) -> Answer:
+    """What an answer says about the resource."""
+    if (lease := body.get("lease")) is not None:
         return "renewed" if lease["renewed"] else "granted", lease["fencingToken"]
-    if (released := said.get("released")) is not None:
+    if (released := body.get("released")) is not None:
         return "released", released["fencingToken"]
-    return "held" if said["reason"] == "lease_held" else said["reason"], said.get("holder")
+    return "held" if body["reason"] == "lease_held" else body["reason"], body.get("holder")
 
 
 def flipped(calls: Sequence[Call]) -> Iterator[list[Call]]:
-    """The history with one thing told wrong; only of one in which every call was answered, for else something
-    that nobody was told of might explain it."""
-    if any(call.told is None for call in calls):
+    """The histories with one answer changed. Only for a history in which every call was answered: otherwise a
+    call whose answer is unknown might explain the change."""
+    if any(call.answer is None for call in calls):
         return
     for at, call in enumerate(calls):
-        assert call.told is not None
-        what, detail = call.told
-        wrong: Told | None = {
+        assert call.answer is not None
+        what, detail = call.answer
+        wrong: Answer | None = {
             "granted": ("granted", int(detail or 0) + 1) if what == "granted" else None,
             "released": ("not_held", None),
             "held": ("granted", 1_000),
@@ -111,10 +111,10 @@ def flipped(calls: Sequence[Call]) -> Iterator[list[Call]]:
 
 
 def show(calls: Sequence[Call]) -> str:
-    """A history to read, in the order of its beginnings."""
+    """A history as text, in the order in which its calls began."""
     ordered = sorted(calls, key=lambda call: call.begun)
     first = ordered[0].begun
     return "\n".join(
-        f"{call.begun - first:8.2f} {call.ended - first:8.2f} {call.agent} {call.kind} {call.told}"
+        f"{call.begun - first:8.2f} {call.ended - first:8.2f} {call.agent} {call.kind} {call.answer}"
         for call in ordered
     )

@@ -1,10 +1,10 @@
-"""`kill -9` of a server, or of its PostgreSQL, in the middle of the work of many clients.
+"""`kill -9` of a server, or of its PostgreSQL, while many clients work.
 
 `make prove` has the long runs.
 
-Afterwards no grant that was acknowledged is lost (who holds a lease that has not run out still does, with the
-same lease id and token), none is granted twice, tokens do not go back, and once the clients are gone every
-lease is free again within its time to live and five seconds.
+Afterwards no acknowledged grant is lost: the holder of a lease that has not expired still has it, with the
+same lease id and token. No lease is granted twice, and tokens do not go back. Once the clients have
+stopped, every lease is free again within its time to live and five seconds.
 """
 
 import http.client
@@ -31,7 +31,8 @@ ENV = {"INTRAMEDIAL_LEASE_TTL_MS": str(TTL_MS), "INTRAMEDIAL_LOG_LEVEL": "WARNIN
 
 @dataclass
 class Grant:
-    """A lease that its agent was told of. `released`: its agent asked to release it, heard or not."""
+    """A lease that its agent received. `released`: its agent asked to release it, with or without an
+    answer."""
 
     resource: str
     agent: str
@@ -48,7 +49,7 @@ def instant(text: str) -> int:
 
 
 class Caller:
-    """One connection to the API, made again when it is lost."""
+    """One connection to the API, opened again when it is lost."""
 
     def __init__(self, server: ServerProcess) -> None:
         self.address = urlsplit(server.url)
@@ -63,7 +64,7 @@ class Caller:
     def call(
         self, method: str, path: str, body: dict[str, Any] | None = None, queue: bool = True
     ) -> tuple[int, Any]:
-        """Status and body; OSError or HTTPException when there is no answer."""
+        """Status and body; raises OSError or HTTPException when there is no answer."""
         headers = self.headers | ({} if queue else {"prefer": "wait=0"})
         try:
             self.connection.request(method, BASE + path, json.dumps(body) if body else None, headers)
@@ -76,21 +77,21 @@ class Caller:
 
 @dataclass
 class Record:
-    """All that any client was told, by lease id."""
+    """All answers that the clients received, by lease id."""
 
     grants: dict[str, Grant] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def told(self, said: dict[str, Any]) -> Grant:
-        """Of a new lease, or of its renewal."""
+    def note(self, lease: dict[str, Any]) -> Grant:
+        """Note the answer of a new lease, or of its renewal."""
         new = Grant(
-            said["resource"],
-            said["holder"],
-            said["leaseId"],
-            said["fencingToken"],
-            instant(said["acquiredAt"]),
-            instant(said["expiresAt"]),
+            lease["resource"],
+            lease["holder"],
+            lease["leaseId"],
+            lease["fencingToken"],
+            instant(lease["acquiredAt"]),
+            instant(lease["expiresAt"]),
         )
         with self.lock:
             grant = self.grants.setdefault(new.lease_id, new)
@@ -129,18 +130,19 @@ class Client(threading.Thread):
         grant = self.mine.get(resource)
         if grant is not None and self.choose.random() < 0.6:
             del self.mine[resource]
-            grant.released = True  # asked is enough: whether it is heard is not known until it is answered
+            # asking is enough: until the answer comes, the release may or may not have happened
+            grant.released = True
             body = {"resource": resource, "actorDid": self.agent, "leaseId": grant.lease_id}
             self.caller.call("POST", "/release", body)
             return
         body = {"resource": resource, "actorDid": self.agent}
-        status, said = self.caller.call("POST", "/lease", body, queue=self.choose.random() < 0.1)
+        status, answer = self.caller.call("POST", "/lease", body, queue=self.choose.random() < 0.1)
         if status == 200:
-            self.mine[resource] = self.record.told(said["lease"])
+            self.mine[resource] = self.record.note(answer["lease"])
 
 
 class Trial:
-    """A server, its clients and what they were told, over all rounds."""
+    """A server, its clients and their answers, over all rounds."""
 
     def __init__(self, server: ServerProcess, clients: int) -> None:
         self.server = server
@@ -151,16 +153,16 @@ class Trial:
         self.caller = Caller(server)
 
     def round(self, kill: Callable[[], None], restart: Callable[[], None], work_s: float = 0.8) -> None:
-        """Let them work, kill, come back, look."""
+        """Let the clients work, kill the server, restart it and check."""
         self.work(kill, work_s)
         restart()
-        self.caller.connection.close()  # to the server that was
+        self.caller.connection.close()  # this connection was to the old server
         self.check_held()
         self.faults += self.record.changed
         self.faults += double_grants(self.record.grants.values())
 
     def work(self, kill: Callable[[], None], work_s: float = 0.8) -> None:
-        """Let them work, and kill in the middle of it."""
+        """Let the clients work, and kill the server meanwhile."""
         stopping = threading.Event()
         clients = [
             Client(self.server, f"did:web:agent-{number}.example", self.record, stopping)
@@ -175,28 +177,29 @@ class Trial:
             client.join(20)
 
     def check_held(self) -> None:
-        """Whoever was told of a lease that has not run out has it, by the picture and by asking again."""
+        """Every agent that received a lease that has not expired still has it, by the picture and by asking
+        again."""
         caller = self.caller
         status, picture = caller.call("GET", "/wait")
         assert status == 200, picture
         now = instant(picture["serverTime"])
-        holders = {(said["resource"], said["holder"]): said["fencingToken"] for said in picture["holders"]}
+        tokens = {(held["resource"], held["holder"]): held["fencingToken"] for held in picture["holders"]}
         for grant in self.record.unreleased():
             if grant.expires_at > now:
                 self.held_after += 1
-                if holders.get((grant.resource, grant.agent)) != grant.token:
+                if tokens.get((grant.resource, grant.agent)) != grant.token:
                     self.faults.append(f"lost: {grant}")
         for grant in [grant for grant in self.record.unreleased() if grant.expires_at > now + 1_000][:5]:
             body = {"resource": grant.resource, "actorDid": grant.agent}
-            status, said = caller.call("POST", "/lease", body)
-            lease = said.get("lease", {})
+            status, answer = caller.call("POST", "/lease", body)
+            lease = answer.get("lease", {})
             if (lease.get("leaseId"), lease.get("fencingToken")) != (grant.lease_id, grant.token):
-                self.faults.append(f"another lease: {grant}, {said}")
+                self.faults.append(f"another lease: {grant}, {answer}")
             else:
-                self.record.told(lease)
+                self.record.note(lease)
 
     def check_free(self, ttl_ms: int = TTL_MS) -> None:
-        """With nobody there, everything is free in time."""
+        """Without clients, everything is free in time."""
         deadline = time.monotonic() + ttl_ms / 1000 + 5
         while True:
             _, picture = self.caller.call("GET", "/wait")
@@ -219,7 +222,7 @@ class Trial:
 
 
 def double_grants(grants: Iterable[Grant]) -> Iterator[str]:
-    """Tokens given twice or going back, and leases that began while another was held."""
+    """Tokens that were given twice or went back, and leases that began while another was held."""
     by_resource = defaultdict(list)
     for grant in grants:
         by_resource[grant.resource].append(grant)
@@ -233,7 +236,7 @@ def double_grants(grants: Iterable[Grant]) -> Iterator[str]:
 
 
 def back(cluster: Any, server: ServerProcess) -> None:
-    """PostgreSQL is there again; the server finds it by itself."""
+    """Start PostgreSQL again; the server reconnects by itself."""
     cluster.start()
     while not server.ready():
         time.sleep(0.05)

@@ -8,13 +8,14 @@ from types import TracebackType
 from tests.services import free_port
 
 PASS = "pass"
-LOSE_REQUESTS = "lose requests"  # what the client says does not arrive, and the connection is gone
-LOSE_ANSWERS = "lose answers"  # what the client says is done, and the connection is gone
-HANG = "hang"  # nothing arrives any more, and nobody says so
+LOSE_REQUESTS = "lose requests"  # what the client sends does not arrive, and the connection closes
+# what the client sends is executed, and the connection closes without an answer
+LOSE_ANSWERS = "lose answers"
+HANG = "hang"  # nothing arrives any more, and neither side is notified
 
 
 class Proxy:
-    """Stands before a TCP port of this machine, on `port`, and treats what passes as `mode` says."""
+    """A proxy on `port` before a TCP port of this machine. `mode` says what happens to the traffic."""
 
     def __init__(self, target: int) -> None:
         self.mode = PASS
@@ -28,7 +29,7 @@ class Proxy:
         return self
 
     def drop(self) -> None:
-        """End all connections that there are."""
+        """Close all connections."""
         self._close(*self._sockets)
         self._sockets.clear()
 

@@ -1,4 +1,5 @@
-"""The outbox has a limit: beyond it leases go on, and what the ledger lacks is counted and said."""
+"""The outbox has a limit: beyond it leases go on, and the receipts that the ledger misses are counted and
+logged."""
 
 import json
 import sqlite3
@@ -13,13 +14,13 @@ import pytest
 from coordination.core.messages import Granted, Released
 from coordination.storage.store import OUTBOX_ROW, Backlog
 from tests.server import ServerProcess
-from tests.store.doors import Database, Door
+from tests.store.authorities import Database, RunningAuthority
 from tests.store.kill9 import Caller
 
 MB = 1 << 20
 
 
-def test_what_is_admitted_counts_until_it_has_left():
+def test_an_admitted_receipt_counts_until_it_is_recorded():
     backlog = Backlog(2 * OUTBOX_ROW + 100)
     assert backlog.admit(50)
     assert backlog.admit(50)
@@ -38,7 +39,7 @@ def test_a_count_corrects_the_estimate():
     backlog.count(1, 500)
     assert backlog.size == 500 + OUTBOX_ROW
     backlog.left([10_000])
-    assert backlog.size == 0, "others recorded what has left: it is never less than nothing"
+    assert backlog.size == 0, "other processes recorded receipts too: the size is never below zero"
 
 
 def test_without_a_limit_everything_is_admitted():
@@ -47,7 +48,7 @@ def test_without_a_limit_everything_is_admitted():
     assert not backlog.doubtful()
 
 
-def test_no_caller_fills_the_log_with_what_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
+def test_dropped_receipts_are_logged_ever_more_rarely(caplog: pytest.LogCaptureFixture) -> None:
     backlog = Backlog(0)
     for _ in range(1_000):
         backlog.admit(1)
@@ -55,19 +56,19 @@ def test_no_caller_fills_the_log_with_what_is_dropped(caplog: pytest.LogCaptureF
     assert "512 so far" in caplog.records[-1].message
 
 
-async def test_leases_go_on_when_the_outbox_is_full(door: Door, database: Database) -> None:
-    """The receipts are as good as ever; the entries that found no room are not there."""
-    door.store.backlog = Backlog(3_000)
+async def test_leases_go_on_when_the_outbox_is_full(authority: RunningAuthority, database: Database) -> None:
+    """The receipts are as good as ever; only the ledger's entries without room are missing."""
+    authority.store.backlog = Backlog(3_000)
     for number in range(10):
-        answer = await door.acquire("did:a", f"lock:{number}")
+        answer = await authority.acquire("did:a", f"lock:{number}")
         assert isinstance(answer, Granted)
-        assert isinstance(await door.release("did:a", f"lock:{number}"), Released)
+        assert isinstance(await authority.release("did:a", f"lock:{number}"), Released)
     [(rows,)] = database.rows("SELECT count(*) FROM lease_outbox")
     assert 0 < rows < 10
-    assert door.store.backlog.dropped == 20 - rows
+    assert authority.store.backlog.dropped == 20 - rows
 
 
-def test_the_size_is_that_of_what_is_there(database: Database) -> None:
+def test_the_size_is_that_of_the_rows(database: Database) -> None:
     engine = database.engine(readonly=True)
     assert engine.outbox_size() == (0, 0)
     for number in range(3):
@@ -85,7 +86,8 @@ def ready(server: ServerProcess) -> Any:
 
 
 def test_a_ledger_that_stays_away(live_server_process: Callable[..., ServerProcess]) -> None:
-    """A megabyte waits for it, and what does not fit is said; all that waited is there in the end."""
+    """A megabyte waits for the ledger, and what does not fit is logged; in the end the ledger has all that
+    waited."""
     server = live_server_process(DATABASE_URL="", INTRAMEDIAL_OUTBOX_MB="1")
     caller = Caller(server)
     away = server.data_dir / "away.sqlite3"
@@ -96,16 +98,16 @@ def test_a_ledger_that_stays_away(live_server_process: Callable[..., ServerProce
             assert caller.call("POST", "/lease", body)[0] == 200
             if number % 100 == 0 and "ledgerDropped" in ready(server):
                 break
-    said = ready(server)
-    assert said["ledgerDropped"] > 0
-    assert said["parts"] == {"authority": "ok", "accounts": "ok", "ledger": "failed"}
+    answer = ready(server)
+    assert answer["ledgerDropped"] > 0
+    assert answer["parts"] == {"authority": "ok", "accounts": "ok", "ledger": "failed"}
     assert "the outbox is full" in server.log
     away.rename(server.data_dir / "ledger.sqlite3")
     deadline = time.monotonic() + 20
     while ready(server)["parts"]["ledger"] != "ok" or entries(server) < 500:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert ready(server)["ledgerDropped"] > 0, "an operator can see it afterwards too"
+    assert ready(server)["ledgerDropped"] > 0, "an operator can still see it afterwards"
 
 
 def entries(server: ServerProcess) -> int:

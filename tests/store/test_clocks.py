@@ -9,7 +9,7 @@ from coordination.core.messages import Granted, Held
 from coordination.storage import clock
 from coordination.storage.engines.base import StorageFault
 from coordination.storage.engines.sqlite.engine import SqliteEngine
-from tests.store.doors import START, Door, PostgresDatabase, SqliteDatabase, Time
+from tests.store.authorities import START, PostgresDatabase, RunningAuthority, SqliteDatabase, Time
 
 OUTAGE_MS = 5_000
 HOUR_MS = 3_600_000
@@ -20,14 +20,14 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def wall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Time]:
-    """The wall clock, set as the test says, while the steady one goes on by itself (here: not at all)."""
+    """The wall clock, as the test sets it. The monotonic clock does not move."""
     wall = Time()
     monkeypatch.setattr("coordination.storage.clock.time.time_ns", lambda: wall.now * 1_000_000)
     monkeypatch.setattr("coordination.storage.clock.steady_ms", lambda: 777)
     return wall
 
 
-def test_a_wall_clock_that_is_set_moves_no_time(wall: Time) -> None:
+def test_setting_the_wall_clock_does_not_move_time(wall: Time) -> None:
     steady = clock.SteadyClock(0)
     assert steady() == START
     for jump in (+HOUR_MS, -3 * HOUR_MS):
@@ -40,35 +40,36 @@ def test_time_begins_no_earlier_than_the_latest_on_record(wall: Time) -> None:
     assert clock.SteadyClock(START - 5)() == START
 
 
-async def test_a_wall_clock_set_back_while_stopped_takes_nothing_back(
+async def test_a_wall_clock_set_back_while_stopped_does_not_move_time_back(
     sqlite_database: SqliteDatabase, wall: Time, real_time: None
 ) -> None:
     engine = sqlite_database.engine()
     process.current().clock = clock.SteadyClock(engine.latest())
-    door = Door(engine, outage_after_ms=OUTAGE_MS)
-    granted = await door.acquire("did:a")
-    door.stop()
+    authority = RunningAuthority(engine, outage_after_ms=OUTAGE_MS)
+    granted = await authority.acquire("did:a")
+    authority.stop()
     wall.passes(-HOUR_MS)
     engine = sqlite_database.engine()
     process.current().clock = clock.SteadyClock(engine.latest())
-    door = Door(engine, outage_after_ms=OUTAGE_MS)
-    refused = await door.acquire("did:b")
+    authority = RunningAuthority(engine, outage_after_ms=OUTAGE_MS)
+    refused = await authority.acquire("did:b")
     assert isinstance(refused, Held)
     assert refused.expires_at == granted.lease.expires_at
-    assert door.authority._now() >= granted.lease.acquired_at
-    door.stop()
+    later = await authority.acquire("did:b", "lock:b")
+    assert later.lease.acquired_at >= granted.lease.acquired_at
+    authority.stop()
 
 
 async def test_a_database_clock_set_back_fails_no_renewal(
-    postgres_database: PostgresDatabase, time_: Time
+    postgres_database: PostgresDatabase, authority_clock: Time
 ) -> None:
-    door = Door(postgres_database.engine(), outage_after_ms=OUTAGE_MS)
-    await door.acquire("did:a")
-    time_.passes(-HOUR_MS)
-    again = await door.acquire("did:a")
+    authority = RunningAuthority(postgres_database.engine(), outage_after_ms=OUTAGE_MS)
+    await authority.acquire("did:a")
+    authority_clock.passes(-HOUR_MS)
+    again = await authority.acquire("did:a")
     assert isinstance(again, Granted)
     assert (again.renewed, again.lease.expires_at) == (True, START - HOUR_MS + 30_000)
-    door.stop()
+    authority.stop()
 
 
 # --- one file, one writer -------------------------------------------------------------------------

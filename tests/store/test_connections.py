@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that are lost, at every moment of a transaction, or that fall silent."""
+"""Connections to PostgreSQL that break at every moment of a transaction, or fall silent."""
 
 import os
 import signal
@@ -16,10 +16,10 @@ from coordination.storage.engines.base import StorageFault
 from coordination.storage.engines.postgres.engine import PostgresEngine
 from intramedial.postgresql import sessions
 from tests.services import Postgres
-from tests.store.doors import Door, PostgresDatabase
+from tests.store.authorities import PostgresDatabase, RunningAuthority
 from tests.store.proxy import HANG, LOSE_ANSWERS, LOSE_REQUESTS, PASS, Proxy
 
-STAGES = ["begin", "load", "commit"]  # writes go with the commit
+STAGES = ["begin", "load", "commit"]  # writes are sent with the commit
 
 
 @pytest.fixture
@@ -30,20 +30,20 @@ def proxy(postgres_cluster: Postgres) -> Iterator[Proxy]:
 
 @pytest.fixture
 def engine(postgres_database: PostgresDatabase, proxy: Proxy) -> PostgresEngine:
-    """Connected by way of the proxy."""
+    """An engine that is connected through the proxy."""
     return PostgresEngine({**conninfo_to_dict(postgres_database.url), "port": proxy.port})
 
 
 @pytest.fixture
-def door(engine: PostgresEngine, proxy: Proxy, real_time: None) -> Iterator[Door]:
-    door = Door(engine)
-    yield door
+def authority(engine: PostgresEngine, proxy: Proxy, real_time: None) -> Iterator[RunningAuthority]:
+    authority = RunningAuthority(engine)
+    yield authority
     proxy.mode = PASS
-    door.stop()
+    authority.stop()
 
 
 def breaks(monkeypatch: pytest.MonkeyPatch, engine: Any, proxy: Proxy, stage: str, mode: str) -> None:
-    """The next exchange of that stage, and it alone, is treated so by the proxy."""
+    """The proxy breaks the next exchange of that stage, and only that one."""
     real = getattr(engine, stage)
 
     def broken(*arguments: Any) -> Any:
@@ -60,56 +60,66 @@ def breaks(monkeypatch: pytest.MonkeyPatch, engine: Any, proxy: Proxy, stage: st
 @pytest.mark.parametrize("mode", [LOSE_REQUESTS, LOSE_ANSWERS])
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_connection_lost_within_a_transaction(
-    door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, stage: str, mode: str
+    authority: RunningAuthority,
+    engine: PostgresEngine,
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    mode: str,
 ) -> None:
     breaks(monkeypatch, engine, proxy, stage, mode)
-    [heard] = await door.together(door.acquire("did:a"))
-    assert isinstance(heard, Unavailable)
-    other = await door.acquire("did:b")
+    [outcome] = await authority.together(authority.acquire("did:a"))
+    assert isinstance(outcome, Unavailable)
+    other = await authority.acquire("did:b")
     made = stage == "commit" and mode == LOSE_ANSWERS
     assert isinstance(other, Granted)
     assert other.lease.token == (2 if made else 1)
 
 
-async def test_a_commit_whose_answer_was_lost_is_known_by_asking_again(
-    door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+async def test_asking_again_shows_whether_a_lost_commit_was_made(
+    authority: RunningAuthority, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     breaks(monkeypatch, engine, proxy, "commit", LOSE_ANSWERS)
-    await door.together(door.acquire("did:a"))
-    again = await door.acquire("did:a")
+    await authority.together(authority.acquire("did:a"))
+    again = await authority.acquire("did:a")
     assert isinstance(again, Granted)
     assert (again.renewed, again.lease.token) == (True, 1)
 
 
 @pytest.mark.parametrize("stage", STAGES)
-async def test_a_silent_connection_becomes_an_error(
-    door: Door, engine: PostgresEngine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, stage: str
+async def test_a_silent_connection_is_an_error(
+    authority: RunningAuthority,
+    engine: PostgresEngine,
+    proxy: Proxy,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
 ) -> None:
     monkeypatch.setattr("coordination.storage.engines.postgres.session.SILENT_S", 0.3)
     breaks(monkeypatch, engine, proxy, stage, HANG)
     began = monotonic()
-    [heard] = await door.together(door.acquire("did:a"))
+    [heard] = await authority.together(authority.acquire("did:a"))
     assert isinstance(heard, Unavailable)
-    assert isinstance(await door.acquire("did:b"), Granted)
+    assert isinstance(await authority.acquire("did:b"), Granted)
     assert monotonic() - began < 8  # as long as the session would wait by itself
 
 
-async def test_a_server_process_that_stands_still_becomes_an_error(
-    door: Door, engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
+async def test_a_frozen_server_process_is_an_error(
+    authority: RunningAuthority, engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It keeps no time limit of its own, and its system goes on acknowledging what is sent."""
+    """The server process answers nothing by itself, while its operating system still acknowledges what is
+    sent."""
     monkeypatch.setattr("coordination.storage.engines.postgres.session.SILENT_S", 0.3)
-    [[backend]] = await door.run_with(lambda store: store.engine._all("SELECT pg_backend_pid()"))
+    [[backend]] = await authority.run_with(lambda store: store.engine._all("SELECT pg_backend_pid()"))
     os.kill(backend, signal.SIGSTOP)
     try:
-        [heard] = await door.together(door.acquire("did:a"))
-        assert isinstance(heard, Unavailable)
-        assert isinstance(await door.acquire("did:a"), Granted)
+        [outcome] = await authority.together(authority.acquire("did:a"))
+        assert isinstance(outcome, Unavailable)
+        assert isinstance(await authority.acquire("did:a"), Granted)
     finally:
         os.kill(backend, signal.SIGCONT)
 
 
-def test_a_server_that_falls_silent_while_a_session_is_opened_becomes_an_error(
+def test_a_server_that_falls_silent_while_a_session_opens_is_an_error(
     postgres_database: PostgresDatabase, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("intramedial.postgresql.sessions.ANSWER_S", 0.3)
@@ -120,12 +130,12 @@ def test_a_server_that_falls_silent_while_a_session_is_opened_becomes_an_error(
         proxy.mode = HANG
         return session
 
-    with pytest.raises(psycopg.OperationalError, match="said nothing"):
+    with pytest.raises(psycopg.OperationalError, match="did not answer"):
         sessions.opened(open_session, conninfo, sessions.PINS)
 
 
 def test_no_statement_of_a_transaction_runs_on_another_connection(engine: PostgresEngine) -> None:
-    """It would run without the workspace's lock, each statement committed by itself."""
+    """It would run without the workspace's lock, and each statement would be committed by itself."""
     engine.begin(["ws_1"])
     engine._session().close()
     engine.write({"agent_insert": [(500, 0, 0, None, "ws_1", "did:a")]})

@@ -1,11 +1,11 @@
-"""The database itself refuses what the core would never do, whoever writes it."""
+"""The database itself refuses what the core would never write."""
 
 import sqlite3
 
 import psycopg
 import pytest
 
-from tests.store.doors import START, Database
+from tests.store.authorities import START, Database
 
 LEASE = (
     "INSERT INTO lease_lease (workspace, resource, lease_id, agent, mode, token, acquired_at, expires_at)"
@@ -52,9 +52,7 @@ REFUSED = {
     "a token twice": LEASE.format(**FIRST | {"lease_id": "lse_2", "agent": "did:b", "mode": "shared"}),
     "a second lease of an agent": LEASE.format(**FIRST | {"lease_id": "lse_2", "mode": "shared", "token": 2}),
     "a lease id twice": LEASE.format(**FIRST | {"resource": "lock:b", "workspace": "ws_2"}),
-    "a mode nobody knows": LEASE.format(
-        **FIRST | {"lease_id": "lse_2", "resource": "lock:b", "mode": "both"}
-    ),
+    "an unknown mode": LEASE.format(**FIRST | {"lease_id": "lse_2", "resource": "lock:b", "mode": "both"}),
     "a second wait of an agent": WAIT.format(resource="lock:a", agent="did:b", mode="shared"),
     "a wait in no mode": WAIT.format(resource="lock:a", agent="did:c", mode=""),
     "a second move of trust for a lease": MOVE.format(lease_id="lse_1"),
@@ -74,7 +72,7 @@ TAKEN = {
 }
 
 
-def test_what_no_database_takes(database: Database) -> None:
+def test_rows_that_the_database_refuses(database: Database) -> None:
     for row in ROWS.values():
         database.rows(row)
     for what, statement in REFUSED.items():
@@ -85,7 +83,7 @@ def test_what_no_database_takes(database: Database) -> None:
         database.rows(statement)
 
 
-def test_shared_holders_are_many(database: Database) -> None:
+def test_a_resource_may_have_many_shared_holders(database: Database) -> None:
     for number in range(3):
         row = FIRST | {
             "lease_id": f"lse_{number}",

@@ -1,4 +1,4 @@
-"""The same scripts through the bare core, SQLite and PostgreSQL come to the same.
+"""The same scripts through the bare core, SQLite and PostgreSQL have the same results.
 
 `SCRIPTS=10000 pytest tests/store/test_engines.py` runs that many generated scripts instead of 100, and
 `SEED=…` begins with another one. A script that fails is printed as text that `parse` reads.
@@ -24,20 +24,20 @@ from tests.scripts.generate import CHORUS, generate
 from tests.scripts.handwritten import SCRIPTS
 from tests.scripts.language import BareCore, Result, Script, batches, picture, plain
 
-from .doors import Database
+from .authorities import Database
 
 COUNT = int(os.environ.get("SCRIPTS", "100"))
 SEED = int(os.environ.get("SEED", "0"))
 
-NOBODY: Any = (None, None)  # waits for these answers
+NOBODY: Any = (None, None)  # no caller waits for these answers
 _workspaces = count(1)
 
-Turn = tuple[int, int]  # the instant in ms, and the how-manieth transaction of it
+Turn = tuple[int, int]  # the instant in ms, and the number of the transaction at it
 
 
 @dataclass
 class Part:
-    """A script on its way through a store."""
+    """A script while it runs through a store."""
 
     script: Script
     commands: dict[Turn, list[Command]] = field(default_factory=dict)
@@ -54,10 +54,11 @@ class Part:
 
 
 class StoreEngine:
-    """The store over one database, each script in a workspace of its own.
+    """The store over one database; each script has a workspace of its own.
 
-    `remember`: worlds are kept in memory between transactions. `forgetful`: everything is read anew after
-    every so many transactions, as after a restart. `stores`: how many take turns, each with its own memory.
+    `remember`: worlds stay in memory between transactions. `forgetful`: everything is read again after
+    that many transactions, as after a restart. `stores`: how many stores take turns, each with its own
+    memory.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class StoreEngine:
         return self.run_together([script], batch)[0]
 
     def run_together(self, scripts: Sequence[Script], batch: int) -> list[Result]:
-        """What falls on one instant is one transaction, up to `batch` commands of each script in it."""
+        """Everything at one instant is one transaction, with up to `batch` commands of each script."""
         rules = scripts[0].rules
         stores = [
             Store(self.engine, rules, outage_after_ms=None, remember=self.remember)
@@ -81,7 +82,7 @@ class StoreEngine:
         parts = {f"ws_{next(_workspaces)}": Part(script) for script in scripts}
         turns = sorted({turn for name, part in parts.items() for turn in part.turns(name, batch)})
         for number, turn in enumerate(turns, start=1):
-            store = stores[number % 5 % self.stores]  # two turns in a row as well as one
+            store = stores[number % 5 % self.stores]  # a store takes one turn or two in a row
             if self.forgetful and number % self.forgetful == 0:
                 store.forget()
             self._take(store, parts, turn)
@@ -128,7 +129,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[StoreEngine]:
 
 
 def assert_alike(engine: StoreEngine, scripts: Sequence[Script], batch: int) -> None:
-    """Outcomes, events and the last picture are those of the bare core, which takes one command at a time."""
+    """Outcomes, events and the last picture equal those of the bare core, which takes one command at a
+    time."""
     for script, result in zip(scripts, engine.run_together(scripts, batch), strict=True):
         expected = BareCore().run(script)
         for number, (right, found) in enumerate(
@@ -152,13 +154,13 @@ def test_generated_scripts(engine: StoreEngine, batch: int) -> None:
         assert_alike(engine, [generate(seed) for seed in range(first, first + CHORUS)], batch)
 
 
-def test_scripts_that_share_nothing_but_the_database(engine: StoreEngine) -> None:
-    """Scripts of different instants, one after the other: what one leaves behind is nothing to the next."""
+def test_scripts_that_only_share_the_database(engine: StoreEngine) -> None:
+    """Scripts at different instants, one after the other: rows of one script do not matter to the next."""
     for seed in range(SEED, SEED + 10 * CHORUS, CHORUS):
         assert_alike(engine, [generate(seed)], 1)
 
 
-def test_scripts_of_other_constants(engine: StoreEngine) -> None:
+def test_scripts_with_other_rules(engine: StoreEngine) -> None:
     """Short times and short queues, as an operator may set them."""
     rules = Rules(lease_ttl_ms=2_000, offer_ms=1_999, wait_ttl_ms=2_001, queue_limit=2)
     assert_alike(engine, [replace(generate(seed), rules=rules) for seed in range(SEED, SEED + CHORUS)], 256)

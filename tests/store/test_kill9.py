@@ -1,4 +1,4 @@
-"""A server is killed in the middle of the work of its clients, and comes back."""
+"""A server is killed while its clients work, and starts again."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -13,7 +13,7 @@ Start = Callable[..., ServerProcess]
 TTL = "INTRAMEDIAL_LEASE_TTL_MS"
 SHORT_MS = 2_000
 LONG_MS = 300_000
-"""No server takes so long to start that such a lease is over by then."""
+"""No server takes so long to start that a lease of this length is over by then."""
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

@@ -1,4 +1,4 @@
-"""A served product whose ledger hangs, or is not there when it starts: no lease knows of it."""
+"""A server whose ledger hangs, or is missing when it starts: leases are not affected."""
 
 import re
 import time
@@ -19,7 +19,7 @@ from tests.services import Postgres
 from tests.store.kill9 import Caller
 from tests.store.proxy import HANG, PASS, Proxy
 
-ANSWERED_S = 4.5  # on a busy machine; the ledger takes five seconds to be given up
+ANSWERED_S = 4.5  # on a busy machine; a request to the ledger gives up after five seconds
 
 
 @pytest.fixture
@@ -29,15 +29,15 @@ def proxy(postgres_cluster: Postgres) -> Iterator[Proxy]:
 
 
 def cycles(caller: Caller, many: int) -> dict[str, str]:
-    """Acquire and release; the receipts given, and none kept waiting for."""
+    """Acquire and release; returns the receipts. No answer is slow."""
     receipts = {}
     for number in range(many):
         body = {"resource": f"lock:{number}", "actorDid": "did:web:agent.example"}
         for path in ("/lease", "/release"):
             began = monotonic()
-            status, said = caller.call("POST", path, body)
+            status, answer = caller.call("POST", path, body)
             assert (status, monotonic() - began < ANSWERED_S) == (200, True)
-            receipts[said["receipt"]["id"]] = said["receipt"]["jws"]
+            receipts[answer["receipt"]["id"]] = answer["receipt"]["jws"]
     return receipts
 
 
@@ -48,7 +48,7 @@ def entries(url: str) -> list[Any]:
 
 
 def caught_up(url: str, receipts: dict[str, str], within_s: float = 30) -> None:
-    """The ledger has every receipt once, in the answers' own bytes, and its indexes have no gaps."""
+    """The ledger has every receipt once, with the same bytes as the answers, and its indexes have no gaps."""
     deadline = monotonic() + within_s
     while len(found := entries(url)) < len(receipts) and monotonic() < deadline:
         time.sleep(0.05)
@@ -66,7 +66,7 @@ def test_a_ledger_that_accepts_and_never_answers(
         caught_up(postgres_url, receipts)
         proxy.mode = HANG
         receipts |= cycles(caller, 10)
-        proxy.drop()  # and what connects now is accepted, and hears nothing
+        proxy.drop()  # new connections are accepted, and get no answer
         receipts |= cycles(caller, 10)
         assert len(entries(postgres_url)) == 20
         proxy.mode = PASS

@@ -1,4 +1,5 @@
-"""Histories of calls over HTTP are linearizable, with one process and with several; the checker can tell."""
+"""Histories of calls over HTTP are linearizable, with one process and with several; the checker finds
+faults."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -8,7 +9,7 @@ import pytest
 
 from tests.server import ServerProcess
 from tests.store.histories import ENV, TTL_MS, Recorder, flipped, show
-from tests.store.linearizability import Call, Told, is_linearizable
+from tests.store.linearizability import Answer, Call, is_linearizable
 
 HISTORIES = 30
 SEED = 20_261_130
@@ -34,13 +35,13 @@ def servers(
             server.kill()
 
 
-def test_what_was_recorded_is_linearizable(servers: list[ServerProcess]) -> None:
+def test_recorded_histories_are_linearizable(servers: list[ServerProcess]) -> None:
     kinds: set[str] = set()
     wrong = 0
     with closing(Recorder(servers, SEED)) as recorder:
         for number in range(HISTORIES):
             calls = recorder.record()
-            kinds |= {call.told[0] if call.told else "left" for call in calls}
+            kinds |= {call.answer[0] if call.answer else "left" for call in calls}
             assert is_linearizable(calls, TTL_MS), f"history {number} of seed {SEED}\n{show(calls)}"
             for other in list(flipped(calls))[:5]:
                 wrong += 1
@@ -49,17 +50,17 @@ def test_what_was_recorded_is_linearizable(servers: list[ServerProcess]) -> None
     assert wrong > HISTORIES
 
 
-def acquire(agent: str, begun: float, ended: float, *told: int | str) -> Call:
-    return _call("acquire", agent, begun, ended, told)
+def acquire(agent: str, begun: float, ended: float, *answer: int | str) -> Call:
+    return _call("acquire", agent, begun, ended, answer)
 
 
-def release(agent: str, begun: float, ended: float, *told: int | str | None) -> Call:
-    return _call("release", agent, begun, ended, told)
+def release(agent: str, begun: float, ended: float, *answer: int | str | None) -> Call:
+    return _call("release", agent, begun, ended, answer)
 
 
-def _call(kind: str, agent: str, begun: float, ended: float, told: tuple[int | str | None, ...]) -> Call:
-    said: Told | None = (str(told[0]), told[1]) if told else None
-    return Call(kind, agent, begun, ended, said)
+def _call(kind: str, agent: str, begun: float, ended: float, answer: tuple[int | str | None, ...]) -> Call:
+    given: Answer | None = (str(answer[0]), answer[1]) if answer else None
+    return Call(kind, agent, begun, ended, given)
 
 
 GOOD = {
@@ -72,9 +73,9 @@ GOOD = {
         acquire("b", 3, 4, "granted", 2),
     ],
     "acquired without an answer, and never": [acquire("a", 0, inf), acquire("b", 1, 2, "granted", 1)],
-    "acquired without an answer, and given back": [acquire("a", 0, inf), acquire("b", 1, 2, "granted", 2)],
-    "run out": [acquire("a", 0, 1, "granted", 1), acquire("b", 1_100, 1_101, "granted", 2)],
-    "run out between": [
+    "acquired without an answer, and returned": [acquire("a", 0, inf), acquire("b", 1, 2, "granted", 2)],
+    "expired": [acquire("a", 0, 1, "granted", 1), acquire("b", 1_100, 1_101, "granted", 2)],
+    "expired between": [
         acquire("a", 0, 300, "granted", 1),
         acquire("b", 1_100, 1_101, "held", "a"),
         acquire("b", 1_200, 1_400, "granted", 2),
@@ -88,16 +89,16 @@ BAD = {
         acquire("b", 4, 5, "granted", 1),
     ],
     "a token left out": [acquire("a", 0, 1, "granted", 2)],
-    "refused by nobody": [acquire("b", 0, 1, "held", "a"), acquire("a", 2, 3, "granted", 1)],
+    "refused without a holder": [acquire("b", 0, 1, "held", "a"), acquire("a", 2, 3, "granted", 1)],
     "a release that was lost": [
         acquire("a", 0, 1, "granted", 1),
         release("a", 2, 3, "released", 1),
         acquire("b", 4, 5, "held", "a"),
     ],
     "a grant that was lost": [acquire("a", 0, 1, "granted", 1), release("a", 2, 3, "not_held", None)],
-    "run out too early": [acquire("a", 0, 1, "granted", 1), acquire("b", 900, 901, "granted", 2)],
-    "run out too late": [acquire("a", 0, 1, "granted", 1), acquire("b", 1_100, 1_101, "held", "a")],
-    "renewed after somebody else": [
+    "expired too early": [acquire("a", 0, 1, "granted", 1), acquire("b", 900, 901, "granted", 2)],
+    "expired too late": [acquire("a", 0, 1, "granted", 1), acquire("b", 1_100, 1_101, "held", "a")],
+    "renewed after another": [
         acquire("a", 0, 1, "granted", 1),
         acquire("b", 1_100, 1_101, "granted", 2),
         acquire("a", 1_102, 1_103, "renewed", 1),
@@ -106,10 +107,10 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_what_may_be(name: str) -> None:
+def test_the_checker_accepts_a_possible_history(name: str) -> None:
     assert is_linearizable(GOOD[name], 1_000)
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_may_not_be(name: str) -> None:
+def test_the_checker_rejects_an_impossible_history(name: str) -> None:
     assert not is_linearizable(BAD[name], 1_000)

@@ -1,5 +1,5 @@
-"""No lease is given from files that are not in their place any more, and none is begun in the place of one
-that is lost."""
+"""No lease is granted from files that are no longer in their place, and no new database is begun where one
+was lost."""
 
 import os
 import shutil
@@ -14,14 +14,14 @@ from coordination.authority.restoring import Witnesses, recognise
 from coordination.storage.engines.base import InDoubt, StorageFault
 from coordination.storage.engines.sqlite.engine import SqliteEngine
 from tests.server import ServerProcess, manage
-from tests.store.doors import SqliteDatabase, Time
+from tests.store.authorities import SqliteDatabase, Time
 from tests.store.kill9 import Caller
 from tests.store.restores import grant, grants, ready, warned
 
 WITHIN_S = 30
 
 
-def gone(path: Path, aside: Path) -> None:
+def deleted(path: Path, aside: Path) -> None:
     path.unlink()
 
 
@@ -68,40 +68,43 @@ def commit(engine: SqliteEngine, now: int = 1) -> None:
         raise
 
 
-def path_of(engine: SqliteEngine) -> Path:
-    with closing(engine._db.execute("PRAGMA database_list")) as rows:
-        return Path(rows.fetchone()[2])
+@pytest.fixture
+def path(engine: SqliteEngine, tmp_path: Path) -> Path:
+    """The engine's file."""
+    return tmp_path / "data" / "leases.sqlite3"
 
 
 @pytest.mark.parametrize("part", ["", "-wal"])
-@pytest.mark.parametrize("lose", [gone, renamed, replaced])
-def test_nothing_is_acknowledged_from_a_file_that_is_not_there(
-    engine: SqliteEngine, tmp_path: Path, lose: Callable[[Path, Path], None], part: str
+@pytest.mark.parametrize("lose", [deleted, renamed, replaced])
+def test_nothing_is_acknowledged_without_the_file(
+    engine: SqliteEngine, path: Path, tmp_path: Path, lose: Callable[[Path, Path], None], part: str
 ) -> None:
     commit(engine)
-    lose(Path(f"{path_of(engine)}{part}"), tmp_path / "aside")
+    lose(Path(f"{path}{part}"), tmp_path / "aside")
     with pytest.raises(InDoubt):
         commit(engine, 2)
-    with pytest.raises(StorageFault, match="leases"):  # and not even begun from then on
+    with pytest.raises(StorageFault, match="leases"):  # and from then on no transaction begins
         engine.begin([])
     with pytest.raises(StorageFault):
         engine.latest()
 
 
 @pytest.mark.parametrize("lose", [overwritten, emptied, directory_moved])
-def test_nothing_is_acknowledged_from_a_file_that_was_written_by_others_or_moved(
-    engine: SqliteEngine, tmp_path: Path, lose: Callable[[Path, Path], None]
+def test_nothing_is_acknowledged_from_a_file_that_others_wrote_or_moved(
+    engine: SqliteEngine, path: Path, tmp_path: Path, lose: Callable[[Path, Path], None]
 ) -> None:
     commit(engine)
-    lose(path_of(engine), tmp_path / "aside")
+    lose(path, tmp_path / "aside")
     with pytest.raises(StorageFault):
         commit(engine, 2)
     with pytest.raises(StorageFault):
         engine.latest()
 
 
-def test_the_same_files_back_in_their_place_are_used_again(engine: SqliteEngine, tmp_path: Path) -> None:
-    for lost in (path_of(engine), path_of(engine).parent, Path(f"{path_of(engine)}-wal")):
+def test_the_same_files_back_in_their_place_are_used_again(
+    engine: SqliteEngine, path: Path, tmp_path: Path
+) -> None:
+    for lost in (path, path.parent, Path(f"{path}-wal")):
         commit(engine)
         lost.rename(tmp_path / "aside")
         with pytest.raises(StorageFault):
@@ -110,8 +113,10 @@ def test_the_same_files_back_in_their_place_are_used_again(engine: SqliteEngine,
         commit(engine, 3)
 
 
-def test_the_mark_is_as_new_as_the_last_grant(engine: SqliteEngine, time_: Time, tmp_path: Path) -> None:
-    """Whatever comes after it, and whatever the checkpoints do in between."""
+def test_the_mark_is_as_new_as_the_last_grant(
+    engine: SqliteEngine, path: Path, authority_clock: Time, tmp_path: Path
+) -> None:
+    """Whatever follows the grant, and whatever checkpoints happen."""
     assert engine.marker is not None
     for number in range(1, 2_000):
         engine.begin([])
@@ -124,8 +129,8 @@ def test_the_mark_is_as_new_as_the_last_grant(engine: SqliteEngine, time_: Time,
         assert mark.mark is not None
         assert mark.mark.witness == ["ws_1", "lock:a", number]
         assert mark.mark.highest == number
-    log = Path(f"{path_of(engine)}-wal").stat().st_size
-    assert log < 3_000 * 4_120, "the log is moved into the database on the way"
+    log = Path(f"{path}-wal").stat().st_size
+    assert log < 3_000 * 4_120, "checkpoints move the log into the database meanwhile"
 
 
 # --- with the server ------------------------------------------------------------------------------
@@ -134,14 +139,14 @@ def test_the_mark_is_as_new_as_the_last_grant(engine: SqliteEngine, time_: Time,
 def until_ready_is(server: ServerProcess, status: int) -> dict[str, object]:
     deadline = time.monotonic() + WITHIN_S
     while True:
-        found, said = ready(server)
+        found, answer = ready(server)
         if found == status:
-            return said
-        assert time.monotonic() < deadline, said
+            return answer
+        assert time.monotonic() < deadline, answer
         time.sleep(0.05)
 
 
-def test_a_server_whose_file_is_renamed_gives_nothing_until_it_is_back(
+def test_a_server_whose_file_is_renamed_grants_nothing_until_it_is_back(
     server: ServerProcess, tmp_path: Path
 ) -> None:
     path = server.data_dir / "leases.sqlite3"
@@ -149,9 +154,9 @@ def test_a_server_whose_file_is_renamed_gives_nothing_until_it_is_back(
     caller = Caller(server)
     with closing(caller.connection):
         body = {"resource": "lock:r", "actorDid": "did:web:b.example"}
-        status, said = caller.call("POST", "/lease", body)
-        assert (status, said["reason"]) == (503, "authority_unavailable")
-    said = until_ready_is(server, 503)
+        status, answer = caller.call("POST", "/lease", body)
+        assert (status, answer["reason"]) == (503, "authority_unavailable")
+    answer = until_ready_is(server, 503)
     assert warned(server, "leases.sqlite3")
     (tmp_path / "aside").rename(path)
     until_ready_is(server, 200)
@@ -161,7 +166,7 @@ def test_a_server_whose_file_is_renamed_gives_nothing_until_it_is_back(
     assert "restored" not in ready(server)[1]
 
 
-def test_a_lost_file_is_not_begun_anew_without_being_told(server: ServerProcess) -> None:
+def test_a_lost_database_is_begun_anew_only_by_command(server: ServerProcess) -> None:
     given = grants(server, 2)
     server.terminate()
     for name in os.listdir(server.data_dir):
@@ -176,8 +181,8 @@ def test_a_lost_file_is_not_begun_anew_without_being_told(server: ServerProcess)
     with pytest.raises(AssertionError, match="restore --new"):
         manage("bootstrap", env=server.env)
     assert refusals == [False] * 3
-    said = server.manage("restore", "--new")
-    assert said["restored"]
-    assert said["tokensAbove"] > given
-    assert grant(server.start()) > said["tokensAbove"]
-    assert ready(server)[1]["restored"]["tokensAbove"] == said["tokensAbove"]
+    answer = server.manage("restore", "--new")
+    assert answer["restored"]
+    assert answer["tokensAbove"] > given
+    assert grant(server.start()) > answer["tokensAbove"]
+    assert ready(server)[1]["restored"]["tokensAbove"] == answer["tokensAbove"]

@@ -1,4 +1,5 @@
-"""The state machine of the core over a store as well: after each step it has answered and become the same."""
+"""The core's state machine over a store: after each step the store has the same answers and the same
+state."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from coordination.storage.store import Needs, Store
 from tests.core.machine import LeaseMachine
 from tests.scripts.language import picture, plain
 
-from .doors import Database
+from .authorities import Database
 
-NOBODY: Any = (None, None)  # waits for these answers
+NOBODY: Any = (None, None)  # no caller waits for these answers
 NAMES = {"w", "x", "y", "z"}
 DIDS = {"A", "B", "C", "D", "E"}
 
@@ -31,7 +32,7 @@ _numbers = count(1)
 
 
 class StoreMachine(LeaseMachine):
-    """Each run has a workspace of its own, and begins long after the one before it."""
+    """Each run has a workspace of its own, and begins long after the run before it."""
 
     def __init__(self, engine: Engine, remember: bool) -> None:
         super().__init__()
@@ -42,7 +43,7 @@ class StoreMachine(LeaseMachine):
         self.remember = remember
         self.in_parts = False
         self.store = self.open_store()
-        while (due := first_due(engine, self.start)).resources:  # what the runs before have left
+        while (due := first_due(engine, self.start)).resources:  # what earlier runs have left
             Batch((), *due).transact(self.store, lambda: self.start)
 
     def open_store(self, outage_after_ms: int | None = None) -> Store:
@@ -67,15 +68,15 @@ class StoreMachine(LeaseMachine):
 
     def settle(self) -> None:
         with self.store.transaction({self.workspace: Needs()}, lambda: self.trio.now):
-            pass  # what has run out is gone
+            pass  # everything that is due has ended
 
     def wait_until(self, now: int) -> None:
-        """Nothing looks meanwhile: the store finds out when it is asked."""
+        """Nothing settles meanwhile: the store finds out when it is asked."""
         super().wait_until(now)
         self.look()
 
     def be_away_until(self, until: int) -> None:
-        """The last good transaction was now; the first one after it is of a process that has just begun."""
+        """The last good transaction was now; the next one comes from a process that has just started."""
         self.settle()
         super().be_away_until(until)
         self.store = self.open_store(outage_after_ms=0)
@@ -84,9 +85,9 @@ class StoreMachine(LeaseMachine):
         self.look()
 
     @rule(span=st.integers(1, 30), parts=st.integers(1, 4), limit=st.integers(1, 2))
-    def let_time_pass_and_the_alarm_look(self, span: int, parts: int, limit: int) -> None:
-        """It comes as far as it comes: who asks next finds what it left. Of leases that ran out at the same
-        instant none was the last."""
+    def let_time_pass_and_expiry_run(self, span: int, parts: int, limit: int) -> None:
+        """Expiry settles a few parts only: the next request finds the rest. Leases that expired at the same
+        instant are settled in any order."""
         super().wait_until(self.trio.now + span)
         self.in_parts = True
         for _ in range(parts):
@@ -112,7 +113,7 @@ class StoreMachine(LeaseMachine):
         ("postgres_database", True, 8),
     ],
 )
-def test_the_store_goes_with_the_core(
+def test_the_store_agrees_with_the_core(
     request: pytest.FixtureRequest, kind: str, remember: bool, examples: int
 ) -> None:
     database: Database = request.getfixturevalue(kind)

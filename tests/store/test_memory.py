@@ -1,4 +1,4 @@
-"""What is remembered between transactions: no more than may be, and never amiss, whoever else writes."""
+"""What is remembered between transactions: within its limit, and right whatever other processes write."""
 
 import gc
 from collections.abc import Iterator
@@ -7,107 +7,113 @@ import pytest
 
 from coordination.core.messages import Granted, Held, LimitReached
 from coordination.storage.store import Store
-from tests.store.doors import START, Database, Door, PostgresDatabase, Time
+from tests.store.authorities import START, Database, PostgresDatabase, RunningAuthority, Time
 
 
 @pytest.fixture
-def door(database: Database, time_: Time) -> Iterator[Door]:
-    door = Door(database.engine())
-    yield door
-    door.stop()
+def authority(database: Database, authority_clock: Time) -> Iterator[RunningAuthority]:
+    authority = RunningAuthority(database.engine())
+    yield authority
+    authority.stop()
 
 
 @pytest.fixture
-def doors(postgres_database: PostgresDatabase, time_: Time) -> Iterator[list[Door]]:
-    """Of two processes."""
-    doors = [Door(postgres_database.engine(), process=f"process {number}") for number in range(2)]
-    yield doors
-    for door in doors:
-        door.stop()
+def authorities(
+    postgres_database: PostgresDatabase, authority_clock: Time
+) -> Iterator[list[RunningAuthority]]:
+    """Two authorities, as in two processes."""
+    authorities = [
+        RunningAuthority(postgres_database.engine(), process=f"process {number}") for number in range(2)
+    ]
+    yield authorities
+    for authority in authorities:
+        authority.stop()
 
 
 def remembered(store: Store) -> int:
     return sum(1 + len(world.resources) + len(world.agents) for world in store._memory.worlds.values())
 
 
-async def test_a_workspace_met_before_its_first_lease_is_counted(door: Door, database: Database) -> None:
-    await door.release("did:a", "lock:never")
-    await door.acquire("did:a")
-    await door.acquire("did:a", "lock:b")
+async def test_a_workspace_met_before_its_first_lease_is_counted(
+    authority: RunningAuthority, database: Database
+) -> None:
+    await authority.release("did:a", "lock:never")
+    await authority.acquire("did:a")
+    await authority.acquire("did:a", "lock:b")
     assert database.rows("SELECT workspace, active FROM lease_tenant") == [("ws_1", 2)]
-    await door.release("did:a")
+    await authority.release("did:a")
     assert database.rows("SELECT workspace, active FROM lease_tenant") == [("ws_1", 1)]
 
 
-async def test_the_limit_holds_when_everything_was_forgotten(door: Door) -> None:
-    await door.release("did:a", "lock:never")
+async def test_the_limit_holds_when_everything_was_forgotten(authority: RunningAuthority) -> None:
+    await authority.release("did:a", "lock:never")
     for number in range(3):
-        await door.acquire("did:a", f"lock:{number}")
-    await door.run_with(Store.forget)
-    assert isinstance(await door.acquire("did:a", "lock:3", limit=3), LimitReached)
-    await door.release("did:a", "lock:0")
-    assert isinstance(await door.acquire("did:a", "lock:3", limit=3), Granted)
+        await authority.acquire("did:a", f"lock:{number}")
+    await authority.run_with(Store.forget)
+    assert isinstance(await authority.acquire("did:a", "lock:3", limit=3), LimitReached)
+    await authority.release("did:a", "lock:0")
+    assert isinstance(await authority.acquire("did:a", "lock:3", limit=3), Granted)
 
 
-async def test_what_is_remembered_is_counted_workspace_by_workspace(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+async def test_memory_is_counted_by_workspace(
+    authority: RunningAuthority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("coordination.storage.store.REMEMBERED", 1_000)
     for number in range(400):
-        await door.release("did:a", "lock:never", workspace=f"ws_{number}")
-        await door.acquire("did:a", workspace=f"ws_{number}")
-        assert door.store._memory.size == remembered(door.store) <= 1_000
+        await authority.release("did:a", "lock:never", workspace=f"ws_{number}")
+        await authority.acquire("did:a", workspace=f"ws_{number}")
+        assert authority.store._memory.size == remembered(authority.store) <= 1_000
 
 
 async def test_a_batch_that_fails_leaves_nothing_of_itself_in_memory(
-    door: Door, monkeypatch: pytest.MonkeyPatch
+    authority: RunningAuthority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await door.acquire("did:a")
+    await authority.acquire("did:a")
     with monkeypatch.context() as planted:
-        planted.setattr(door.store.engine, "write", lambda changes: 1 / 0)
-        [heard] = await door.together(door.release("did:a"))
-        assert isinstance(heard, Exception)
-    assert isinstance(await door.acquire("did:b"), Held)
+        planted.setattr(authority.store.engine, "write", lambda changes: 1 / 0)
+        [outcome] = await authority.together(authority.release("did:a"))
+        assert isinstance(outcome, Exception)
+    assert isinstance(await authority.acquire("did:b"), Held)
 
 
-async def test_a_limit_is_that_of_the_command_not_of_its_batch(door: Door) -> None:
-    heard = await door.together(
-        door.acquire("did:a", "lock:a", limit=2),
-        door.acquire("did:a", "lock:b", limit=2),
-        door.acquire("did:a", "lock:c", limit=2),
-        door.acquire("did:a", "lock:d", limit=None),
+async def test_the_limit_of_a_command_is_its_own_and_not_its_batchs(authority: RunningAuthority) -> None:
+    outcomes = await authority.together(
+        authority.acquire("did:a", "lock:a", limit=2),
+        authority.acquire("did:a", "lock:b", limit=2),
+        authority.acquire("did:a", "lock:c", limit=2),
+        authority.acquire("did:a", "lock:d", limit=None),
     )
-    assert [type(one) for one in heard] == [Granted, Granted, LimitReached, Granted]
+    assert [type(one) for one in outcomes] == [Granted, Granted, LimitReached, Granted]
 
 
 async def test_nothing_grows_with_commands_or_workspaces(
-    database: Database, time_: Time, monkeypatch: pytest.MonkeyPatch
+    database: Database, authority_clock: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond what may be remembered: objects alive after many more workspaces are no more."""
+    """Beyond the limit of memory, many more workspaces do not increase the number of live objects."""
     monkeypatch.setattr("coordination.storage.store.REMEMBERED", 300)
-    door = Door(database.engine())
+    authority = RunningAuthority(database.engine())
 
     async def work(first: int) -> int:
         for start in range(first, first + 600, 100):
             names = [f"ws_{number}" for number in range(start, start + 100)]
-            await door.together(*(door.acquire("did:a", workspace=name) for name in names))
-            await door.together(*(door.acquire("did:b", workspace=name) for name in names))
-            await door.together(*(door.release("did:a", workspace=name) for name in names))
-        await door.tick()
-        await door.run_with(Store.forget)
-        door.events.clear()
+            await authority.together(*(authority.acquire("did:a", workspace=name) for name in names))
+            await authority.together(*(authority.acquire("did:b", workspace=name) for name in names))
+            await authority.together(*(authority.release("did:a", workspace=name) for name in names))
+        await authority.tick()
+        await authority.run_with(Store.forget)
+        authority.events.clear()
         return len([one for one in gc.get_objects() if str(type(one).__module__).startswith("coordination")])
 
     before = await work(0)
     assert await work(600) - before < 50
-    inside = door.authority
+    inside = authority.thread
     kept = [inside._queue._lanes, inside._queue._waiting, inside._owed, inside._jobs, inside._drained]
     assert [len(one) for one in kept] == [0] * 5
-    door.stop()
+    authority.stop()
 
 
-async def test_what_another_process_changes_is_read_anew(doors: list[Door]) -> None:
-    first, second = doors
+async def test_what_another_process_changed_is_read_again(authorities: list[RunningAuthority]) -> None:
+    first, second = authorities
     one = await first.acquire("did:a")
     assert isinstance(await second.acquire("did:b"), Held)
     await first.release("did:a")
@@ -122,14 +128,16 @@ async def test_what_another_process_changes_is_read_anew(doors: list[Door]) -> N
     assert str((await second.release("did:a")).trust) == "51.5"
 
 
-async def test_what_another_process_forgets_is_not_remembered(doors: list[Door], time_: Time) -> None:
-    """A resource that was purged begins above its workspace's floor; of a workspace that is gone only a
-    floor of its tokens is known."""
-    first, second = doors
+async def test_what_another_process_forgets_is_not_remembered(
+    authorities: list[RunningAuthority], authority_clock: Time
+) -> None:
+    """A resource that was purged begins above its workspace's floor. Of a deleted workspace, only a floor of
+    tokens is known."""
+    first, second = authorities
     for _ in range(3):
         await first.acquire("did:a")
         await first.release("did:a")
-    time_.passes(1_000)
+    authority_clock.passes(1_000)
     assert await second.run_with(lambda store: store.purge("ws_1", ["lock:a"], START + 500)) == 1
     assert (await first.acquire("did:a")).lease.token == 4
     assert str((await first.release("did:a")).trust) == "52.0"
@@ -139,9 +147,11 @@ async def test_what_another_process_forgets_is_not_remembered(doors: list[Door],
     assert str((await first.release("did:a")).trust) == "50.5"
 
 
-async def test_what_was_only_looked_at_is_forgotten_with_its_workspace(doors: list[Door]) -> None:
-    """A refusal leaves no stamp, nor does a workspace that is gone: that they are alike says nothing."""
-    first, second = doors
+async def test_what_was_only_read_is_forgotten_with_its_workspace(
+    authorities: list[RunningAuthority],
+) -> None:
+    """A refusal leaves no stamp, and neither does a deleted workspace: equal missing stamps prove nothing."""
+    first, second = authorities
     for _ in range(3):
         await second.acquire("did:a")
         await second.release("did:a")
@@ -152,13 +162,15 @@ async def test_what_was_only_looked_at_is_forgotten_with_its_workspace(doors: li
     assert str((await first.release("did:a")).trust) == "50.5"
 
 
-async def test_what_has_run_out_is_seen_whoever_granted_it(doors: list[Door], time_: Time) -> None:
-    first, second = doors
+async def test_expired_leases_of_other_processes_are_reclaimed(
+    authorities: list[RunningAuthority], authority_clock: Time
+) -> None:
+    first, second = authorities
     await first.acquire("did:a", "lock:x")
     await second.acquire("did:b", "lock:y")
     await first.acquire("did:c", "lock:z")
-    time_.passes(30_000)
-    # One that first does not remember ran out: it is reclaimed with what first was asked.
+    authority_clock.passes(30_000)
+    # A lease that `first` does not remember expired: it is reclaimed with the first request.
     assert isinstance(await first.acquire("did:c", "lock:y"), Granted)
     assert isinstance(await second.acquire("did:b", "lock:x"), Granted)
     assert str((await second.release("did:b", "lock:x")).trust) == "45.5"

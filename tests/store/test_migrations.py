@@ -1,4 +1,4 @@
-"""What was there before a migration is there after it, in the new form."""
+"""Rows from before a migration are there after it, in the new form."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from django.db.utils import ConnectionHandler
 from intramedial import databases
 from intramedial import settings_parsers as parsers
 
-MOVES = [  # workspace, agent, the lease that moved it
+MOVES = [  # workspace, agent, the lease that moved its trust
     ("ws_1", "did:a", "lse_1"),
     ("ws_1", "did:b", "lse_2"),
     ("ws_2", "did:a", "lse_3"),
@@ -23,7 +23,7 @@ AGENTS = [("ws_1", "did:a"), ("ws_1", "did:b"), ("ws_2", "did:a"), ("ws_1", "did
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def connection(request: Any, tmp_path: Path) -> Iterator[Any]:
-    """A database of its own, with nothing in it."""
+    """An empty database of its own."""
     if request.param == "sqlite":
         description = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(tmp_path / "leases.sqlite3")}
     else:
@@ -35,7 +35,7 @@ def connection(request: Any, tmp_path: Path) -> Iterator[Any]:
 
 
 def apply(connection: Any, name: str, state: Any = None) -> Any:
-    """Apply one migration; the state after it."""
+    """Apply one migration; returns the state after it."""
     loader = MigrationLoader(None)
     with connection.schema_editor() as editor:
         before = state or loader.project_state(("coordination", name), at_end=False)
@@ -66,7 +66,7 @@ def test_moves_of_trust_become_a_chain(connection: Any) -> None:
         ]
         cursor.execute("SELECT workspace, did, moved_by FROM lease_agent ORDER BY id")
         assert [row[2] for row in cursor.fetchall()] == ["lse_5", "lse_2", "lse_3", None]
-        # Numbers go on where they were.
+        # Numbers continue.
         cursor.execute(
             "INSERT INTO lease_trust_move (workspace, agent, lease_id, delta, score, at)"
             " VALUES ('ws_1', 'did:a', 'lse_6', 5, 510, 2)"

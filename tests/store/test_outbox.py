@@ -1,4 +1,5 @@
-"""From the outbox to the ledger: everything once, in the answers' own bytes, and never in a lease's way."""
+"""From the outbox to the ledger: every receipt once, with the answer's own bytes, and without delaying a
+lease."""
 
 import asyncio
 import sqlite3
@@ -21,16 +22,16 @@ from intramedial.databases.threads import DatabaseThreads
 from intramedial.ledger import log
 from intramedial.ledger.models import Entry
 from intramedial.receipts import receipt, signing
-from tests.store.doors import DIGEST, Database, PostgresDatabase
+from tests.store.authorities import DIGEST, Database, PostgresDatabase
 
-DECIDED_S = 9.0  # what a decision may take on a busy machine; a ledger takes ten seconds to be given up
+DECIDED_S = 9.0  # for a decision on a busy machine; a request to the ledger gives up after ten seconds
 
 Leaves = dict[str, str]
 
 
 @pytest.fixture(autouse=True)
 def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The process's own authority, with a drain that does not wait for long."""
+    """The process's own authority, with a drain that waits only briefly."""
     monkeypatch.setattr(outbox, "RETRY_S", 0.05)
     monkeypatch.setattr(outbox, "LOOK_S", 0.2)
     before = authority.current().clock
@@ -43,14 +44,14 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Reader:
-    """The ledger and the outbox, read in a thread of one's own."""
+    """The ledger and the outbox, read in another thread."""
 
     def __init__(self, workspace: str) -> None:
         self.workspace = workspace
         self.threads = DatabaseThreads("reader", 1)
 
     async def leaves(self) -> Leaves:
-        """The workspace's entries by receipt id, all indexes of the ledger having no gaps."""
+        """The workspace's entries by receipt id; the ledger's indexes have no gaps."""
 
         def read() -> Leaves:
             found = Entry.objects.aggregate(last=Max("index"), many=Count("index"))
@@ -60,14 +61,14 @@ class Reader:
         return await self.threads.run(read)
 
     async def has(self, expected: Leaves, within_s: float = 30) -> None:
-        """Wait until the ledger has these leaves, and see that it has no others of the workspace."""
+        """Wait until the ledger has these leaves, and check that it has no others of the workspace."""
         async with asyncio.timeout(within_s):
             while len(found := await self.leaves()) < len(expected):
                 await asyncio.sleep(0.02)
         assert found == expected
 
     async def waiting(self) -> int:
-        """How many of the workspace's rows are in the outbox."""
+        """How many rows of the workspace are in the outbox."""
 
         def read() -> int:
             with connections["leases"].cursor() as cursor:
@@ -85,7 +86,7 @@ async def reader(workspace: Any) -> AsyncIterator[Reader]:
 
 
 async def cycles(workspace: str, many: int, first: int = 0) -> Leaves:
-    """Acquire and release; what the answers' receipts say. None takes longer than a decision takes."""
+    """Acquire and release; returns the answers' receipts. No decision is slow."""
 
     async def answered(command: Any) -> tuple[str, str]:
         asked = authority.Ask(workspace, command, "workspace_key", DIGEST)
@@ -144,7 +145,7 @@ async def test_a_ledger_that_refuses(reader: Reader, monkeypatch: pytest.MonkeyP
 
 
 async def test_a_ledger_that_is_locked(reader: Reader) -> None:
-    """By somebody who holds its file, or its table, and lets go in the end."""
+    """By another session that holds its file or its table, and lets go in the end."""
     holder = await asyncio.to_thread(hold_ledger)
     answers = await cycles(reader.workspace, 20)
     assert await reader.waiting() == 40
@@ -164,10 +165,10 @@ def hold_ledger() -> Any:
     return connection
 
 
-async def test_an_append_whose_end_is_not_known_is_not_repeated(
+async def test_an_append_of_unknown_outcome_is_not_repeated(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The entries are there; the outbox still has them, as after a crash between the two."""
+    """The entries are in the ledger and still in the outbox, as after a crash between the two steps."""
     real, lost = log.append, []
 
     def append(leaves: Any) -> int:
@@ -185,7 +186,7 @@ async def test_an_append_whose_end_is_not_known_is_not_repeated(
     assert len(lost) == 3
 
 
-async def test_what_another_key_signed_holds_up_nothing(reader: Reader) -> None:
+async def test_receipts_of_an_unknown_key_delay_no_others(reader: Reader) -> None:
     """It waits for a process that has the key."""
 
     def put(store: Any) -> None:
@@ -199,12 +200,12 @@ async def test_what_another_key_signed_holds_up_nothing(reader: Reader) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_an_expiry_is_on_record(reader: Reader) -> None:
+async def test_an_expiry_is_in_the_ledger(reader: Reader) -> None:
     command = Acquire("lock:a", Mode.EXCLUSIVE, "did:a", new_lease_id())
     ask = authority.Ask(reader.workspace, command, "workspace_key", DIGEST)
-    assert isinstance((await authority.get().ask(ask)).outcome, Granted)
-    now = authority.get()._now()
-    authority.current().clock = lambda: now + 60_000
+    granted = (await authority.get().ask(ask)).outcome
+    assert isinstance(granted, Granted)
+    authority.current().clock = lambda: granted.lease.expires_at + 30_000
     await authority.get().tick()
     async with asyncio.timeout(10):
         while len(leaves := await reader.leaves()) < 2:
@@ -212,7 +213,7 @@ async def test_an_expiry_is_on_record(reader: Reader) -> None:
     assert len(leaves) == 2
 
 
-def test_one_process_at_a_time_empties_it(postgres_database: PostgresDatabase) -> None:
+def test_one_process_at_a_time_empties_the_outbox(postgres_database: PostgresDatabase) -> None:
     first, second = postgres_database.engine(), postgres_database.engine()
     postgres_database.rows(
         "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) VALUES ('w', 'r', '', '')"
@@ -227,7 +228,7 @@ def test_one_process_at_a_time_empties_it(postgres_database: PostgresDatabase) -
     second.close()
 
 
-def test_only_rows_of_known_keys_are_taken(database: Database) -> None:
+def test_the_drain_takes_only_rows_of_known_keys(database: Database) -> None:
     for number, kid in enumerate(["", "mine", "theirs", "mine"]):
         database.rows(
             "INSERT INTO lease_outbox (workspace, receipt_id, kid, claims)"

@@ -1,4 +1,4 @@
-"""Every statement finds its rows by an index, on tables that are full and on statistics that are stale."""
+"""Every statement finds its rows by an index, on full tables and with stale statistics."""
 
 import re
 import sqlite3
@@ -17,12 +17,12 @@ from coordination.storage.engines.postgres.engine import PostgresEngine
 from coordination.storage.engines.postgres.session import PINNED
 from coordination.storage.engines.sqlite.engine import SqliteEngine
 from intramedial.postgresql import sessions
+from tests.store.authorities import START, Database, PostgresDatabase, RunningAuthority, SqliteDatabase, Time
 from tests.store.conftest import TABLES
-from tests.store.doors import START, Database, Door, PostgresDatabase, SqliteDatabase, Time
 
 ROWS = 20_000
 HOUR_MS = 3_600_000
-# Half of all resources are in one workspace, half are held, and some of those contended.
+# Half of all resources are in one workspace, half are held, and some of those have waiters.
 NUMBERS = f"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ROWS})"
 WORKSPACE = "CASE WHEN i % 2 = 0 THEN 'ws_big' ELSE 'ws_' || (i % 301) END"
 WAITED = "CASE WHEN i % 3 = 0 THEN 'ws_' || (i % 301) ELSE 'ws_big' END"
@@ -46,41 +46,42 @@ FILL = [
     f"INSERT INTO lease_outbox (workspace, receipt_id, kid, claims) {NUMBERS}"
     " SELECT 'ws_big', 'rcp_' || i, 'kid', '{}' FROM n",
 ]
-# An hour later, and nobody has counted anew: all that the database knows of was due before.
+# An hour later, without new statistics: by the old ones, everything was due before.
 STALE = [
     f"UPDATE lease_resource SET due_at = due_at - {HOUR_MS} WHERE due_at IS NOT NULL",
     "ANALYZE",
     f"UPDATE lease_resource SET due_at = due_at + {HOUR_MS} WHERE due_at IS NOT NULL",
 ]
-SMALL = {"lease_pulse", "lease_outage"}  # a row a process, a row an absence
-# Read in the order of the index from its beginning, and no further than asked.
+SMALL = {"lease_pulse", "lease_outage"}  # a row for each process, a row for each outage
+# Read in the order of the index from its beginning, and only as far as asked.
 IN_ORDER = {"resource_due", "lease_outbox_pkey", "lease_trust_move_pkey"}
-MANY = 3_000  # rows that no node of a plan has any business with
-STEPS = 100_000  # of SQLite's machine, a dozen for a row that is found
-ALL_WAITS = re.compile(r"SELECT resource FROM lease_wait WHERE workspace = '\w+' UNION")  # what it is to find
-STEP = 500  # rows that are looked at in vain at most: one step of the housekeeping
+MANY = 3_000  # no node of a plan may read so many rows
+STEPS = 100_000  # of SQLite's virtual machine; a row that is found takes a dozen
+# reads all waits on purpose
+ALL_WAITS = re.compile(r"SELECT resource FROM lease_wait WHERE workspace = '\w+' UNION")
+STEP = 500  # rows that may be read in vain at most: one step of the housekeeping
 
 
-async def every_statement(door: Door, time: Time) -> None:
-    """Make the authority say everything that it says to its database while it serves."""
-    assert isinstance(await door.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
-    assert isinstance(await door.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
-    assert isinstance(await door.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
-    assert isinstance(await door.acquire("did:5", "lock:2", workspace="ws_big"), Held)
-    assert isinstance(await door.acquire("did:5", "lock:800", workspace="ws_big"), Held)
-    assert isinstance(await door.acquire("did:5", "lock:6", workspace="ws_big"), Granted)
-    assert isinstance(await door.acquire("did:new", "lock:6", workspace="ws_big"), Deadlock)
-    assert isinstance(await door.acquire("did:new", "lock:4", workspace="ws_big"), Held)
-    await door.ask(Withdraw("lock:6", "did:new"), "ws_big")
-    await door.ask(Withdraw("lock:4", "did:new"), "ws_big")
-    assert isinstance(await door.release("did:new", "lock:2", workspace="ws_big"), Released)
-    await door.acquire("did:reader", "doc:new", Mode.SHARED, workspace="ws_9")
-    time.passes(250)  # what was filled in begins to run out
-    assert isinstance(await door.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
+async def every_statement(authority: RunningAuthority, time: Time) -> None:
+    """Make the authority use every statement that it sends to its database while it serves."""
+    assert isinstance(await authority.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
+    assert isinstance(await authority.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
+    assert isinstance(await authority.acquire("did:new", "lock:2", workspace="ws_big"), Granted)
+    assert isinstance(await authority.acquire("did:5", "lock:2", workspace="ws_big"), Held)
+    assert isinstance(await authority.acquire("did:5", "lock:800", workspace="ws_big"), Held)
+    assert isinstance(await authority.acquire("did:5", "lock:6", workspace="ws_big"), Granted)
+    assert isinstance(await authority.acquire("did:new", "lock:6", workspace="ws_big"), Deadlock)
+    assert isinstance(await authority.acquire("did:new", "lock:4", workspace="ws_big"), Held)
+    await authority.ask(Withdraw("lock:6", "did:new"), "ws_big")
+    await authority.ask(Withdraw("lock:4", "did:new"), "ws_big")
+    assert isinstance(await authority.release("did:new", "lock:2", workspace="ws_big"), Released)
+    await authority.acquire("did:reader", "doc:new", Mode.SHARED, workspace="ws_9")
+    time.passes(250)  # the rows of FILL begin to expire
+    assert isinstance(await authority.acquire("did:1", "lock:7", workspace="ws_big"), Granted)
     time.passes(250)
-    await door.tick()
-    await door.run_with(lambda store: look_at_outbox(store.engine))
-    door.authority.drained([f"rcp_{number}" for number in range(1, 500)]).result(timeout=10)
+    await authority.tick()
+    await authority.run_with(lambda store: look_at_outbox(store.engine))
+    authority.thread.drained([f"rcp_{number}" for number in range(1, 500)]).result(timeout=10)
     for read in (
         lambda engine: engine.active_names("ws_big", "lock:3", 500),
         lambda engine: engine.contended_names("ws_9"),
@@ -89,10 +90,10 @@ async def every_statement(door: Door, time: Time) -> None:
         lambda engine: engine.latest(),
         lambda engine: engine.resources_after(("ws_9", "lock:3"), 500),
     ):
-        await door.run_with(lambda store, read=read: read(store.engine))
-    await door.run_with(lambda store: store.purge("ws_big", ["lock:2", "lock:10"], START + 1))
-    await door.run_with(lambda store: store.forget_history(START, 500))
-    await door.run_with(lambda store: store.forget_pulses(1))
+        await authority.run_with(lambda store, read=read: read(store.engine))
+    await authority.run_with(lambda store: store.purge("ws_big", ["lock:2", "lock:10"], START + 1))
+    await authority.run_with(lambda store: store.forget_history(START, 500))
+    await authority.run_with(lambda store: store.forget_pulses(1))
 
 
 def look_at_outbox(engine: Engine) -> int:
@@ -103,8 +104,8 @@ def look_at_outbox(engine: Engine) -> int:
 # --- PostgreSQL -----------------------------------------------------------------------------------
 
 
-class Told:
-    """What an engine says to PostgreSQL: each statement once, with its longest parameters."""
+class Recorded:
+    """What an engine sends to PostgreSQL: each statement once, with its longest parameters."""
 
     def __init__(self, engine: PostgresEngine) -> None:
         self.statements: dict[str, Any] = {}
@@ -118,7 +119,7 @@ class Told:
         return self._ask(*statements)
 
     def _note(self, query: str, params: Any) -> None:
-        if query.startswith("WITH met AS ("):  # the guard would refuse to be run a second time
+        if query.startswith("WITH met AS ("):  # the guard refuses to run a second time
             query, params = query.removeprefix("WITH met AS (").rpartition(" RETURNING 1)")[0], params[:-1]
         if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE)", query):
             before = self.statements.get(query)
@@ -127,7 +128,7 @@ class Told:
 
 
 def planned(connection: psycopg.Connection[Any], name: str, query: str, params: Any) -> None:
-    """Have the session make its plan of a statement, as it does once for all."""
+    """Let the session plan a statement, as it does once for all executions."""
     numbers = count(1)
     text = re.sub("%s", lambda _: f"${next(numbers)}", query)
     connection.execute(f"PREPARE {name} AS {text}", prepare=False)
@@ -135,7 +136,7 @@ def planned(connection: psycopg.Connection[Any], name: str, query: str, params: 
 
 
 def postgres_plan(connection: psycopg.Connection[Any], name: str, params: Any) -> dict[str, Any]:
-    """That plan, run with these parameters; what it changes is undone."""
+    """The plan of a prepared statement, run with these parameters; its changes are undone."""
     with connection.transaction(force_rollback=True):
         explain = f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {name}{given(connection, params)}"
         [[[found]]] = connection.execute(explain, prepare=False).fetchall()
@@ -167,62 +168,62 @@ def fault_of(node: dict[str, Any]) -> str:
     return f"reads {read} rows of {table} by {index}" if read > MANY or removed > STEP else ""
 
 
-async def test_plans_of_postgresql(postgres_database: PostgresDatabase, time_: Time) -> None:
-    said(postgres_database, FILL)
+async def test_plans_of_postgresql(postgres_database: PostgresDatabase, authority_clock: Time) -> None:
+    run(postgres_database, FILL)
     engine = postgres_database.engine()
     assert isinstance(engine, PostgresEngine)
-    told = Told(engine)
-    with running(engine) as door:
-        await every_statement(door, time_)
-    assert len(told.statements) > 20
-    assert postgres_faults(engine, told.statements) == []
-    said(postgres_database, STALE)
-    assert postgres_faults(engine, told.statements) == []
+    recorded = Recorded(engine)
+    with running(engine) as authority:
+        await every_statement(authority, authority_clock)
+    assert len(recorded.statements) > 20
+    assert postgres_faults(engine, recorded.statements) == []
+    run(postgres_database, STALE)
+    assert postgres_faults(engine, recorded.statements) == []
     tables = ", ".join(name for (name,) in postgres_database.rows(TABLES))
     known = (
         "DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class WHERE relname LIKE 'lease_%')"
     )
-    said(postgres_database, [f"TRUNCATE {tables}", known])
+    run(postgres_database, [f"TRUNCATE {tables}", known])
     # A session keeps the plans that it made while the tables were empty.
-    assert postgres_faults(engine, told.statements, lambda: said(postgres_database, FILL)) == []
+    assert postgres_faults(engine, recorded.statements, lambda: run(postgres_database, FILL)) == []
 
 
-async def test_old_moves_of_trust_are_found_by_id_whatever_was_counted(
+async def test_old_moves_of_trust_are_found_by_id_with_any_statistics(
     postgres_database: PostgresDatabase,
 ) -> None:
-    """The session plans while the database has counted an empty table, and the table is full when it runs."""
-    said(postgres_database, ["ANALYZE"])
+    """The session plans with statistics of an empty table, and the table is full when the plan runs."""
+    run(postgres_database, ["ANALYZE"])
     options = sessions.as_options(PINNED)
     with psycopg.connect(postgres_database.url, options=options, autocommit=True) as connection:
         planned(connection, "forget", postgres_sql.FORGET_MOVES, [STEP, START + 1])
-        said(postgres_database, [statement for statement in FILL if "lease_trust_move" in statement])
+        run(postgres_database, [statement for statement in FILL if "lease_trust_move" in statement])
         plan = postgres_plan(connection, "forget", [STEP, START + 1])
     assert {node["Index Name"] for node in nodes(plan) if "Index Name" in node} == {"lease_trust_move_pkey"}
     assert [fault_of(node) for node in nodes(plan) if fault_of(node)] == []
 
 
-async def test_plans_after_a_time_in_which_nothing_was_due(
-    postgres_database: PostgresDatabase, time_: Time
+async def test_plans_after_a_time_without_due_resources(
+    postgres_database: PostgresDatabase, authority_clock: Time
 ) -> None:
-    """All that the database has counted is that nothing is due, in one small workspace."""
+    """The statistics say that nothing is due, in one small workspace."""
     tables = ", ".join(name for (name,) in postgres_database.rows(TABLES))
     idle = f"{NUMBERS.replace(str(ROWS), '60')} SELECT 'ws_1', 'lock:' || i, 1, NULL, false, {START} FROM n"
-    said(
+    run(
         postgres_database,
         [f"{FILL[0].partition(' WITH ')[0]} {idle}", "ANALYZE", f"TRUNCATE {tables}", *FILL],
     )
     engine = postgres_database.engine()
     assert isinstance(engine, PostgresEngine)
-    told = Told(engine)
-    with running(engine) as door:
-        await every_statement(door, time_)
-    assert postgres_faults(engine, told.statements) == []
+    recorded = Recorded(engine)
+    with running(engine) as authority:
+        await every_statement(authority, authority_clock)
+    assert postgres_faults(engine, recorded.statements) == []
 
 
 def postgres_faults(
     engine: PostgresEngine, statements: dict[str, Any], between: Callable[[], None] = lambda: None
 ) -> list[str]:
-    """What is wrong with the plans. `between`: done when they are made, before they are looked at."""
+    """What is wrong with the plans. `between`: statements to run after planning and before checking."""
     faults = []
     options = sessions.as_options(PINNED)
     with psycopg.connect(**engine._conninfo, options=options, autocommit=True) as connection:
@@ -238,26 +239,26 @@ def postgres_faults(
 # --- SQLite ---------------------------------------------------------------------------------------
 
 
-async def test_plans_of_sqlite(sqlite_database: SqliteDatabase, time_: Time) -> None:
-    said(sqlite_database, FILL)
+async def test_plans_of_sqlite(sqlite_database: SqliteDatabase, authority_clock: Time) -> None:
+    run(sqlite_database, FILL)
     engine = sqlite_database.engine()
     assert isinstance(engine, SqliteEngine)
-    told: dict[str, str] = {}
-    engine._db.set_trace_callback(lambda text: told.setdefault(re.sub(r"'[^']*'|\d+", "?", text), text))
-    with running(engine) as door:
-        await every_statement(door, time_)
-    statements = [text for text in told.values() if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE)", text)]
+    recorded: dict[str, str] = {}
+    engine._db.set_trace_callback(lambda text: recorded.setdefault(re.sub(r"'[^']*'|\d+", "?", text), text))
+    with running(engine) as authority:
+        await every_statement(authority, authority_clock)
+    statements = [text for text in recorded.values() if re.match(r"\s*(SELECT|WITH|UPDATE|DELETE)", text)]
     assert len(statements) > 20
     looks = [text for text in statements if re.match(r"\s*(SELECT|WITH)", text)]
     assert sqlite_faults(sqlite_database, statements) == []
     assert sqlite_long_looks(sqlite_database, looks) == []
-    said(sqlite_database, STALE)
+    run(sqlite_database, STALE)
     assert sqlite_faults(sqlite_database, statements) == []
     assert sqlite_long_looks(sqlite_database, looks) == []
 
 
 def sqlite_long_looks(database: SqliteDatabase, statements: list[str]) -> list[str]:
-    """An index may be used, and nearly all of it read: that is told by the steps of SQLite's machine."""
+    """An index may be used and still be read nearly whole: the steps of SQLite's virtual machine show it."""
     long = []
     with closing(sqlite3.connect(database.path)) as connection:
         for text in statements:
@@ -292,15 +293,15 @@ def reads_all(step: str) -> bool:
 # --- both -----------------------------------------------------------------------------------------
 
 
-def said(database: Database, statements: list[str]) -> None:
+def run(database: Database, statements: list[str]) -> None:
     for statement in statements:
         database.rows(statement)
 
 
 @contextmanager
-def running(engine: Engine) -> Iterator[Door]:
-    door = Door(engine)
+def running(engine: Engine) -> Iterator[RunningAuthority]:
+    authority = RunningAuthority(engine)
     try:
-        yield door
+        yield authority
     finally:
-        door.stop()
+        authority.stop()

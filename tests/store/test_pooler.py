@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode: each transaction gets whatever server connection is free."""
+"""PgBouncer in transaction mode: each transaction gets any free server connection."""
 
 import asyncio
 import re
@@ -20,9 +20,9 @@ from intramedial import databases
 from intramedial import settings_parsers as parsers
 from tests.server import ROOT
 from tests.services import PgBouncer, Postgres
-from tests.store.doors import Door, PostgresDatabase
+from tests.store.authorities import PostgresDatabase, RunningAuthority
 
-# Refuses the start-up options of a session, or drops them: both are usual.
+# PgBouncer refuses a session's start-up options, or ignores them: both are usual.
 KINDS: dict[str, dict[str, object]] = {
     "refusing options": {"max_prepared_statements": 0},
     "dropping options": {"max_prepared_statements": 0, "ignore_startup_parameters": "options"},
@@ -42,42 +42,40 @@ def pool(request: pytest.FixtureRequest, postgres_cluster: Postgres) -> Iterator
 
 @pytest.fixture
 def pooled(pool: PgBouncer, postgres_database: PostgresDatabase) -> PostgresDatabase:
-    """The database, by way of the pool."""
+    """The database, through the pool."""
     return PostgresDatabase(pool.url(conninfo_to_dict(postgres_database.url)["dbname"]))
 
 
 def django(url: str) -> Any:
-    """A connection of Django's, to be closed."""
+    """A connection of Django's, to be closed by the caller."""
     description = databases.postgres_database(parsers.postgres_url(url))
     return ConnectionHandler({"default": description})["default"]
 
 
-async def test_many_authorities_share_a_pool_smaller_than_they_are(
-    pooled: PostgresDatabase, real_time: None
-) -> None:
-    doors = [Door(pooled.engine(), process=f"process {number}") for number in range(6)]
+async def test_many_authorities_share_a_smaller_pool(pooled: PostgresDatabase, real_time: None) -> None:
+    authorities = [RunningAuthority(pooled.engine(), process=f"process {number}") for number in range(6)]
     try:
         for turn in range(15):
-            heard = await asyncio.gather(
+            outcomes = await asyncio.gather(
                 *(
-                    door.acquire(f"did:{number}", f"lock:{turn}", workspace=f"ws_{turn % 3}")
-                    for number, door in enumerate(doors)
+                    authority.acquire(f"did:{number}", f"lock:{turn}", workspace=f"ws_{turn % 3}")
+                    for number, authority in enumerate(authorities)
                 )
             )
-            granted = [number for number, one in enumerate(heard) if isinstance(one, Granted)]
+            granted = [number for number, one in enumerate(outcomes) if isinstance(one, Granted)]
             assert len(granted) == 1
             [winner] = granted
             where = {"resource": f"lock:{turn}", "workspace": f"ws_{turn % 3}"}
-            assert isinstance(await doors[winner].release(f"did:{winner}", **where), Released)
+            assert isinstance(await authorities[winner].release(f"did:{winner}", **where), Released)
     finally:
-        for door in doors:
-            door.stop()
+        for authority in authorities:
+            authority.stop()
     tokens = pooled.rows("SELECT count(*), min(last_token) FROM lease_resource")
     assert tokens == [(15, 1)]
 
 
 def test_each_transaction_and_each_query_has_its_settings(pooled: PostgresDatabase) -> None:
-    """Other clients of the pool change the server connections' own settings as they like."""
+    """Other clients of the pool may change the server connections' own settings."""
     with psycopg.connect(pooled.url, autocommit=True) as other:
         for _ in range(POOL * 2):
             other.execute("SET lock_timeout = '1h'")
@@ -97,7 +95,7 @@ def test_each_transaction_and_each_query_has_its_settings(pooled: PostgresDataba
 
 
 def _plain(value: str) -> str:
-    """Times as PostgreSQL shows them are times in milliseconds."""
+    """PostgreSQL's durations as milliseconds."""
     seconds = re.fullmatch(r"(\d+)s", value)
     return f"{int(seconds[1]) * 1000}" if seconds else value
 
@@ -127,7 +125,7 @@ def test_no_statement_is_left_prepared(pooled: PostgresDatabase) -> None:
 
 
 def test_a_session_that_turns_out_to_be_pooled_goes_on(pooled: PostgresDatabase) -> None:
-    """A pooler that passes options on is met like a server; it is known by a statement that is not there."""
+    """A pooler that passes options on looks like a server. A missing prepared statement gives it away."""
     conninfo = conninfo_to_dict(pooled.url)
     with closing(PostgresEngine(conninfo)) as engine:
         engine.begin(["ws_1"])
@@ -150,7 +148,7 @@ def test_a_session_that_turns_out_to_be_pooled_goes_on(pooled: PostgresDatabase)
 
 
 def test_a_name_stands_for_one_statement(postgres_database: PostgresDatabase) -> None:
-    """Two sessions that come to share a server connection never run each other's statements."""
+    """Two sessions that share a server connection never run each other's statements."""
     conninfo = conninfo_to_dict(postgres_database.url)
     first, second = Session(conninfo), Session(conninfo)
     try:
@@ -184,7 +182,7 @@ def test_the_outbox_keeps_no_connection_while_the_ledger_is_slow(
         pool.remove()
 
 
-def test_an_operators_options_are_not_dropped_in_silence(
+def test_an_operators_options_are_not_silently_ignored(
     postgres_cluster: Postgres, postgres_database: PostgresDatabase
 ) -> None:
     pool = PgBouncer(postgres_cluster).start()

@@ -12,7 +12,7 @@ from coordination.core.model import Mode
 from coordination.read import current
 from coordination.wire.ids import new_lease_id
 from intramedial.workspaces.models import Workspace
-from tests.store.doors import DIGEST
+from tests.store.authorities import DIGEST
 
 THREADS = {"authority", "outbox", "housekeeping", "clock-watch"}
 

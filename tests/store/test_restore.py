@@ -1,4 +1,4 @@
-"""A restored data directory, or leases file, is recognised: no fencing token is given a second time."""
+"""A restored data directory or leases file is recognised: no fencing token is given twice."""
 
 import shutil
 import sqlite3
@@ -28,25 +28,25 @@ END = pytest.mark.parametrize("end", [stopped, killed])
 
 
 def above(server: ServerProcess, given: int, resource: str = "lock:r") -> int:
-    """The server is ready, says that it was restored, and gives tokens above `given`, one after the other."""
-    status, said = ready(server)
+    """The server is ready, reports the restore, and gives tokens above `given`, one after the other."""
+    status, answer = ready(server)
     assert status == 200
-    assert said["ok"]
-    floor = said["restored"]["tokensAbove"]
+    assert answer["ok"]
+    floor = answer["restored"]["tokensAbove"]
     assert floor >= given
-    assert said["restored"]["at"].endswith("Z")
+    assert answer["restored"]["at"].endswith("Z")
     token = grant(server, resource)
     assert token > floor
     assert token < 2**53
     assert grant(server, resource) == token + 1
-    # New ones, and those that only the backup knows, as well.
+    # New resources, and those that are only in the backup, as well.
     assert grant(server, "lock:never-seen") > floor
     assert warned(server, RESTORED)
     return token + 1
 
 
 def unmoved(server: ServerProcess, given: int) -> int:
-    """Tokens go on where they were."""
+    """Tokens continue where they were."""
     assert "restored" not in ready(server)[1]
     assert grant(server) == given + 1
     assert not warned(server, RESTORED)
@@ -57,7 +57,7 @@ def unmoved(server: ServerProcess, given: int) -> int:
 
 
 @END
-@pytest.mark.parametrize("restore", [restores.in_place, restores.anew, restores.moved_in])
+@pytest.mark.parametrize("restore", [restores.in_place, restores.copied_anew, restores.moved_in])
 def test_a_data_directory_put_back_from_a_cold_copy(
     server: ServerProcess, tmp_path: Path, restore: Restore, end: Callable[[ServerProcess], None]
 ) -> None:
@@ -70,7 +70,7 @@ def test_a_data_directory_put_back_from_a_cold_copy(
     above(server.start(), given)
 
 
-@pytest.mark.parametrize("restore", [restores.in_place, restores.anew])
+@pytest.mark.parametrize("restore", [restores.in_place, restores.copied_anew])
 def test_a_data_directory_put_back_from_a_copy_of_a_running_server(
     server: ServerProcess, tmp_path: Path, restore: Restore
 ) -> None:
@@ -81,7 +81,7 @@ def test_a_data_directory_put_back_from_a_copy_of_a_running_server(
     above(server.start(), given)
 
 
-def test_twice_in_a_row(server: ServerProcess, tmp_path: Path) -> None:
+def test_two_restores_in_a_row(server: ServerProcess, tmp_path: Path) -> None:
     stopped(server)
     backup = restores.back_up(server, tmp_path / "backup")
     given = grants(server.start(), 5)
@@ -89,7 +89,7 @@ def test_twice_in_a_row(server: ServerProcess, tmp_path: Path) -> None:
         stopped(server)
         restores.in_place(backup, server.data_dir)
         given = above(server.start(), given)
-    # And without another restore nothing moves any more.
+    # Without another restore nothing moves any more.
     stopped(server)
     assert grant(server.start()) == given + 1
 
@@ -98,7 +98,7 @@ def test_twice_in_a_row(server: ServerProcess, tmp_path: Path) -> None:
 
 
 def snapshot(server: ServerProcess, to: Path) -> Path:
-    """The leases file as SQLite's own backup makes it, beside a running server."""
+    """The leases file as SQLite's backup makes it, while the server runs."""
     with (
         closing(sqlite3.connect(server.data_dir / "leases.sqlite3")) as source,
         closing(sqlite3.connect(to)) as target,
@@ -125,7 +125,7 @@ def test_the_leases_file_alone(
     end(server)
     put(backup, server.data_dir / "leases.sqlite3")
     above(server.start(), given)
-    # A log of a later state was not replayed onto it: it is kept beside.
+    # A log of a later state was not applied to it; it is kept beside it.
     logs = list(server.data_dir.glob("leases.sqlite3-wal.stale-*"))
     assert len(logs) == (1 if end is killed else 0)
     assert bool(warned(server, "set aside")) == (end is killed)
@@ -135,7 +135,7 @@ def test_the_leases_file_alone(
 
 
 def test_a_leases_file_of_the_last_instant(server: ServerProcess, tmp_path: Path) -> None:
-    """One grant after the backup is enough, however short the time."""
+    """One grant after the backup is enough, however soon."""
     backup = snapshot(server, tmp_path / "leases.backup")
     given = grant(server)
     killed(server)
@@ -163,10 +163,10 @@ def test_a_leases_file_without_its_mark(server: ServerProcess, tmp_path: Path) -
     above(server.start(), given)
 
 
-def test_the_ledger_tells_of_an_older_leases_file(
+def test_the_ledger_shows_that_a_leases_file_is_older(
     server: ServerProcess, bootstrapped: Path, tmp_path: Path
 ) -> None:
-    """A file that no authority ever started on has no mark to be missed."""
+    """A file that no authority ever opened has no mark to compare."""
     given = grants(server, 5)
     stopped(server)
     replaced(bootstrapped / "leases.sqlite3", server.data_dir / "leases.sqlite3")
@@ -212,7 +212,7 @@ def test_ordinary_restarts_crashes_upgrades_and_purges_move_nothing(server: Serv
     server.manage("purge", "--unused-days", "0")
     given = unmoved(server.start(), given)
     killed(server)
-    # Somebody looks into the file after a crash, and SQLite moves the log into it.
+    # Another program opens the file after a crash, and SQLite moves the log into it.
     with closing(sqlite3.connect(server.data_dir / "leases.sqlite3")) as db:
         assert db.execute("SELECT last_token FROM lease_resource WHERE name = 'lock:r'").fetchone() == (
             given,

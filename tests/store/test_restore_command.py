@@ -1,4 +1,5 @@
-"""`manage.py restore` and `manage.py status`."""
+"""`manage.py restore` and `manage.py status`; and data of a newer version, which an older one does not
+change."""
 
 import json
 import shutil
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server import ServerProcess, manage
+from tests.server import ServerProcess, command, manage
 from tests.store.restores import back_up, grant, grants, ready, tokens
 
 
@@ -25,25 +26,25 @@ def test_the_command_puts_a_backup_in_place_and_raises_tokens(server: ServerProc
     for wrong, words in ((tmp_path / "none", "is not a file"), (server.data_dir / "bootstrap.json", "sound")):
         with pytest.raises(AssertionError, match=words):
             manage("restore", str(wrong), env=server.env)
-    said = server.manage("restore", str(backup))
+    answer = server.manage("restore", str(backup))
     assert server.manage("status")["running"] is False
-    assert said["restored"] is True
-    assert said["tokensAbove"] >= given
-    aside = [Path(name) for name in said["setAside"]]
+    assert answer["restored"] is True
+    assert answer["tokensAbove"] >= given
+    aside = [Path(name) for name in answer["setAside"]]
     assert {path.name.split(".before")[0] for path in aside} >= {"leases.sqlite3", "leases.sqlite3-wal"}
     assert tokens(server.data_dir) == {"lock:r": 3}
-    assert server.manage("status")["restored"]["tokensAbove"] == said["tokensAbove"]
-    assert grant(server.start()) == said["tokensAbove"] + 1
-    assert ready(server)[1]["restored"]["at"] == said["at"]
+    assert server.manage("status")["restored"]["tokensAbove"] == answer["tokensAbove"]
+    assert grant(server.start()) == answer["tokensAbove"] + 1
+    assert ready(server)[1]["restored"]["at"] == answer["at"]
 
 
-def test_the_command_takes_what_is_in_place(server: ServerProcess) -> None:
-    """What cannot be recognised, as a disk that was put back with all that is on it, is told by hand."""
+def test_the_command_accepts_the_data_in_place(server: ServerProcess) -> None:
+    """What cannot be recognised, such as a whole disk that was put back, is reported by hand."""
     server.terminate()
     for _ in range(2):
-        said = json.loads(manage("restore", "--json", env=server.env))
-        assert said["setAside"] == []
-    assert grant(server.start()) == said["tokensAbove"] + 1
+        answer = json.loads(manage("restore", "--json", env=server.env))
+        assert answer["setAside"] == []
+    assert grant(server.start()) == answer["tokensAbove"] + 1
     server.terminate()
     with pytest.raises(AssertionError, match="has leases in it"):
         manage("restore", "--new", env=server.env)
@@ -61,3 +62,48 @@ def test_a_damaged_backup_is_refused(server: ServerProcess, tmp_path: Path) -> N
     with closing(sqlite3.connect(server.data_dir / "leases.sqlite3")) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert grant(server.start()) == 4
+
+
+# --- data of a newer version ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def data_dir(bootstrapped: Path, tmp_path: Path) -> Path:
+    """An embedded data directory."""
+    return Path(shutil.copytree(bootstrapped, tmp_path / "data"))
+
+
+def newer(database: Path) -> Path:
+    """The same database with a migration that this version does not have."""
+    with closing(sqlite3.connect(database)) as db, db:
+        db.execute(
+            "INSERT INTO django_migrations (app, name, applied)"
+            " VALUES ('coordination', '0999_later', '2030-01-01')"
+        )
+    return database
+
+
+def refused(data_dir: Path, *words: str) -> bool:
+    """Whether the command refuses and names the migration; `purge` does the rest of its work and reports
+    it."""
+    done = command(*words, env={"DATABASE_URL": "", "INTRAMEDIAL_DATA_DIR": str(data_dir)})
+    assert "Traceback" not in done.stderr
+    assert words == ("purge",) or done.returncode == 1, done
+    return "newer version" in done.stderr and "coordination.0999_later" in done.stderr
+
+
+def test_a_backup_of_a_newer_version_is_not_put_in_place(data_dir: Path, tmp_path: Path) -> None:
+    backup = newer(Path(shutil.copy(data_dir / "leases.sqlite3", tmp_path / "backup")))
+    before = (data_dir / "leases.sqlite3").read_bytes()
+    assert refused(data_dir, "restore", str(backup))
+    assert (data_dir / "leases.sqlite3").read_bytes() == before
+    assert not list(data_dir.glob("*.before-*"))
+    assert not list(data_dir.glob("*.restoring*"))
+
+
+@pytest.mark.parametrize("command", ["restore", "purge"])
+def test_data_of_a_newer_version_is_not_written(data_dir: Path, command: str) -> None:
+    newer(data_dir / "leases.sqlite3")
+    assert refused(data_dir, command)
+    with closing(sqlite3.connect(data_dir / "leases.sqlite3")) as db:
+        assert db.execute("SELECT count(*) FROM lease_database WHERE restored_at > 0").fetchone() == (0,)

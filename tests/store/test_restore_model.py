@@ -1,4 +1,4 @@
-"""Whatever is granted, crashes and is put back, in whatever order: no token of a resource is given twice."""
+"""Whatever is granted, crashes and is restored, in any order: no token of a resource is given twice."""
 
 import shutil
 import tempfile
@@ -25,8 +25,8 @@ PARTS = ("leases.sqlite3", "leases.sqlite3-wal", "leases.mark")
 
 
 class Restores(RuleBasedStateMachine):
-    """The model: the tokens that were given of each resource, the points that were backed up, and whether the
-    next start is one after a restore that lost grants."""
+    """The model: the tokens given for each resource, the points that were backed up, and whether the next
+    start follows a restore that lost grants."""
 
     template: Path
 
@@ -41,7 +41,7 @@ class Restores(RuleBasedStateMachine):
         self.backups: list[tuple[Path, int]] = []
         self.count = 0
         self.now = clock.wall_ms()
-        self.lost = False  # grants, by a restore, since the last start
+        self.lost = False  # whether a restore since the last start lost grants
         self.start()
 
     def start(self) -> None:
@@ -51,8 +51,8 @@ class Restores(RuleBasedStateMachine):
         seen = restoring.Witnesses(self.engine.marker.look() if self.engine.marker else ())
         after = restoring.recognise(self.engine, seen)
         raised = after.restored_at is not None and (before is None or before.database_id != after.database_id)
-        assert raised or not self.lost, "grants were lost and nothing was said"
-        assert self.restored or not raised, "nothing was put back, and tokens were raised"
+        assert raised or not self.lost, "grants were lost and it was not reported"
+        assert self.restored or not raised, "nothing was restored, and tokens were raised"
         self.lost = self.restored = False
         self.now = max(self.now, self.engine.latest(), after.restored_at or 0) + 1
         self.store = Store(self.engine, Rules(), outage_after_ms=None, remember=True)
@@ -103,7 +103,7 @@ class Restores(RuleBasedStateMachine):
     @precondition(lambda self: self.running)
     @rule()
     def crash(self) -> None:
-        """What `kill -9` leaves: the files as they are, and nobody who tidies up."""
+        """What `kill -9` leaves: the files as they are, without a clean shutdown."""
         crashed = self.root / f"crashed-{self.count}-{len(self.backups)}"
         self.data.rename(crashed)  # SQLite tidies up no files that are not in their place
         self.engine.close()
@@ -123,11 +123,12 @@ class Restores(RuleBasedStateMachine):
         elif self.running:
             self.stop()
         source, count = data.draw(st.sampled_from(self.backups))
-        # Later than the mark was written, as by any hand: a copy within its slack could not be told.
+        # Later than the mark was written, as by any hand: a copy within its tolerance could not be
+        # recognised.
         found = read_mark(source / "leases.mark")
         while found is not None and found.mark is not None and time.time_ns() < found.mark.at + 2 * SLACK_NS:
             time.sleep(0.001)
-        # A log that is left in place with the file alone is the matter of another test.
+        # A log that is left beside the restored file alone is covered by another test.
         for name in PARTS if whole else PARTS[:2]:
             target = self.data / name
             if not (source / name).exists():

@@ -1,4 +1,4 @@
-"""A PostgreSQL database that was restored is recognised, while servers are stopped and while they run."""
+"""A PostgreSQL database that was restored is recognised, with servers stopped or running."""
 
 import subprocess
 import time
@@ -50,7 +50,7 @@ def play(url: str, script: str) -> None:
 
 
 def into_new(cluster: Postgres, server: ServerProcess, script: str) -> None:
-    """The dump into a new database, of the old one's name."""
+    """Load the dump into a new database with the old one's name."""
     name = name_of(server)
     cluster.drop_database(name)
     with psycopg.connect(cluster.url("postgres"), autocommit=True) as connection:
@@ -59,16 +59,16 @@ def into_new(cluster: Postgres, server: ServerProcess, script: str) -> None:
 
 
 def into_same(cluster: Postgres, server: ServerProcess, script: str) -> None:
-    """The dump over the database that is there."""
+    """Load the dump over the existing database."""
     play(cluster.url(name_of(server)), script)
 
 
 def above(server: ServerProcess, given: int) -> int:
-    said = ready(server)[1]["restored"]
-    assert said["tokensAbove"] >= given
+    answer = ready(server)[1]["restored"]
+    assert answer["tokensAbove"] >= given
     token = grant(server)
-    assert token > said["tokensAbove"]
-    assert grant(server, "lock:never-seen") > said["tokensAbove"]
+    assert token > answer["tokensAbove"]
+    assert grant(server, "lock:never-seen") > answer["tokensAbove"]
     assert warned(server, "was restored")
     return token
 
@@ -106,10 +106,10 @@ def test_a_database_made_from_a_template(server: ServerProcess, postgres_cluster
     above(server.start(), given)
 
 
-def test_rows_put_back_within_the_same_database_are_told_by_the_mark(
+def test_rows_put_back_within_the_same_database_are_recognised_by_the_mark(
     server: ServerProcess, postgres_cluster: Postgres
 ) -> None:
-    """As a cluster's files that were put back: nothing in the database tells of it."""
+    """As when a cluster's files were put back: nothing in the database shows it."""
     with psycopg.connect(server.env["DATABASE_URL"], autocommit=True) as connection:
         given = grants(server, 5)
         server.kill()
@@ -131,8 +131,8 @@ def test_a_restore_under_running_servers(
     above(server, given)
 
 
-def test_by_hand_beside_running_servers(server: ServerProcess, tmp_path: Path) -> None:
-    """Each of them gives tokens above from the next grant on, also of what it remembers."""
+def test_the_command_beside_running_servers(server: ServerProcess, tmp_path: Path) -> None:
+    """Each server gives tokens above the old ones from the next grant on, also for what it remembers."""
     other_dir = tmp_path / "other"
     other_dir.mkdir()
     for name in ("bootstrap.json", "secret_key"):
@@ -142,10 +142,10 @@ def test_by_hand_beside_running_servers(server: ServerProcess, tmp_path: Path) -
     try:
         assert "restored" not in ready(other)[1]  # another machine has no mark
         assert grant(other) == 4
-        said = server.manage("restore")
-        assert grant(other) == said["tokensAbove"] + 1
-        assert grant(server) == said["tokensAbove"] + 2
-        assert grant(server, "lock:new") == said["tokensAbove"] + 1
+        answer = server.manage("restore")
+        assert grant(other) == answer["tokensAbove"] + 1
+        assert grant(server) == answer["tokensAbove"] + 2
+        assert grant(server, "lock:new") == answer["tokensAbove"] + 1
         with pytest.raises(AssertionError, match="its own tools"):
             server.manage("restore", "backup")
     finally:
@@ -170,9 +170,9 @@ def test_crashes_and_restarts_move_nothing(server: ServerProcess, postgres_clust
         time.sleep(0.1)
     caller = Caller(server)
     body = {"resource": "lock:r", "actorDid": "did:web:a.example"}
-    status, said = caller.call("POST", "/lease", body)
+    status, answer = caller.call("POST", "/lease", body)
     while status == 503 and time.monotonic() < deadline:
-        status, said = caller.call("POST", "/lease", body)
+        status, answer = caller.call("POST", "/lease", body)
     caller.connection.close()
-    assert said["lease"]["fencingToken"] == 6
+    assert answer["lease"]["fencingToken"] == 6
     assert "restored" not in ready(server)[1]

@@ -1,4 +1,4 @@
-"""What an administrator's commands leave in the data directory, the server's user can open."""
+"""Files that an administrator's commands leave in the data directory can be opened by the server's user."""
 
 import os
 import pwd
@@ -17,7 +17,7 @@ OTHER = pwd.getpwnam("nobody")
 
 @pytest.fixture
 def data_dir(bootstrapped: Path, tmp_path: Path) -> Path:
-    """A data directory of another user; its lock and its mark are missing."""
+    """A data directory of another user, without its lock and its mark."""
     directory = tmp_path / "data"
     shutil.copytree(bootstrapped, directory)
     for path in (*directory.glob("leases*.mark"), *directory.glob("*.lock")):
@@ -27,8 +27,8 @@ def data_dir(bootstrapped: Path, tmp_path: Path) -> Path:
     return directory
 
 
-def strangers(directory: Path) -> list[str]:
-    """The files that are not of the directory's owner."""
+def files_of_others(directory: Path) -> list[str]:
+    """The files that do not belong to the directory's owner."""
     return sorted(path.name for path in directory.iterdir() if path.stat().st_uid != OTHER.pw_uid)
 
 
@@ -40,28 +40,28 @@ def test_a_backup_that_root_puts_in_place(data_dir: Path, tmp_path: Path) -> Non
     shutil.copy(data_dir / "leases.sqlite3", tmp_path / "backup")
     as_root(data_dir, "restore", str(tmp_path / "backup"))
     assert (data_dir / "leases.mark").exists()
-    assert strangers(data_dir) == []
+    assert files_of_others(data_dir) == []
 
 
 def test_a_database_that_root_begins_anew(data_dir: Path) -> None:
     (data_dir / "leases.sqlite3").unlink()
     as_root(data_dir, "restore", "--new")
-    assert strangers(data_dir) == []
+    assert files_of_others(data_dir) == []
 
 
 @pytest.mark.parametrize("command", ["status", "purge", "bootstrap"])
-def test_what_other_commands_leave(data_dir: Path, command: str) -> None:
+def test_files_that_other_commands_leave(data_dir: Path, command: str) -> None:
     as_root(data_dir, command)
-    assert strangers(data_dir) == []
+    assert files_of_others(data_dir) == []
 
 
-def test_the_owner_of_what_is_there_stays(data_dir: Path) -> None:
+def test_the_owner_of_existing_files_stays(data_dir: Path) -> None:
     mark = data_dir / "leases.mark"
     MarkFile(mark).close()
     os.chown(mark, 0, 0)
     before = mark.stat().st_ctime_ns
     MarkFile(mark).close()
-    assert mark.stat().st_ctime_ns == before  # by which a copy is known
+    assert mark.stat().st_ctime_ns == before  # the mark's change time shows whether it is a copy
     FileLock(data_dir / "leases.sqlite3.lock").release()
     assert (data_dir / "leases.sqlite3.lock").stat().st_uid == OTHER.pw_uid
 

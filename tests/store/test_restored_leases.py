@@ -1,4 +1,4 @@
-"""What becomes of the leases that are in a backup."""
+"""What happens to leases that are in a backup."""
 
 import shutil
 from pathlib import Path
@@ -10,18 +10,18 @@ from coordination.core.model import Mode, Rules
 from coordination.storage import clock
 from coordination.storage.engines.sqlite.engine import SqliteEngine
 from coordination.storage.store import Needs, Store
-from tests.store.doors import SqliteDatabase
+from tests.store.authorities import SqliteDatabase
 
 
 def begin(path: Path) -> Store:
-    """As an authority begins."""
+    """Start as an authority does."""
     engine = SqliteEngine(path, marked=True)
     recognise(engine, Witnesses(engine.marker.look() if engine.marker else ()))
     return Store(engine, Rules(), outage_after_ms=5_000, remember=True)
 
 
 def acquire(store: Store, agent: str, now: int, lease_id: str) -> tuple[Granted, list[str]]:
-    """The grant, and what else happened."""
+    """The grant, and the other events."""
     needs = {"ws_1": Needs({"lock:a"}, {agent}, {"lock:a": {agent}})}
     with store.transaction(needs, lambda: now) as transaction:
         world = transaction.worlds["ws_1"]
@@ -31,7 +31,7 @@ def acquire(store: Store, agent: str, now: int, lease_id: str) -> tuple[Granted,
     return outcome, ended
 
 
-def test_a_lease_of_the_backup_that_ran_out_is_reclaimed_without_a_penalty(
+def test_an_expired_lease_of_the_backup_is_reclaimed_without_a_penalty(
     sqlite_database: SqliteDatabase, tmp_path: Path
 ) -> None:
     path, now = sqlite_database.path, clock.wall_ms()
@@ -56,7 +56,7 @@ def test_a_lease_of_the_backup_that_ran_out_is_reclaimed_without_a_penalty(
     store.engine.close()
 
 
-def test_a_lease_of_the_backup_that_runs_keeps_its_holder_and_its_token(
+def test_a_current_lease_of_the_backup_keeps_its_holder_and_its_token(
     sqlite_database: SqliteDatabase, tmp_path: Path
 ) -> None:
     path, now = sqlite_database.path, clock.wall_ms()
@@ -71,8 +71,8 @@ def test_a_lease_of_the_backup_that_runs_keeps_its_holder_and_its_token(
     store.engine.close()
 
 
-def test_the_same_backup_put_back_again_is_raised_by_all_the_time_in_between() -> None:
-    """A resource takes a token in a third of a millisecond at best."""
+def test_restoring_a_backup_again_raises_tokens_by_all_the_time_since() -> None:
+    """A grant takes at least a third of a millisecond."""
     backup, first = 1_800_000_000_000, 1_800_000_004_000
     for later in (1, 2, 10, 999, 10_000, 86_400_000):
         given = floor_above(3, backup, first) + 3 * later

@@ -1,4 +1,4 @@
-"""Exchanges with PostgreSQL: what goes there and back, and what becomes of one that fails."""
+"""Exchanges with PostgreSQL: values in both directions, and exchanges that fail."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from coordination.storage.engines.postgres.session import Session
-from tests.store.doors import PostgresDatabase
+from tests.store.authorities import PostgresDatabase
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ ODD = ['"', "\\", "{a,b}", "NULL", "", " ", "ñ €", "%s", "$1"]
         ("bigint[]", [1, -2]),
     ],
 )
-def test_values_come_back_as_they_went(session: Session, kind: str, value: object) -> None:
+def test_values_come_back_as_they_were_sent(session: Session, kind: str, value: object) -> None:
     [same, element] = session.ask(
         (f"SELECT %s::{kind}", [value]),
         (f"SELECT x FROM unnest(%s::{kind if '[]' in kind else kind + '[]'}) AS x", [_listed(value)]),
@@ -57,10 +57,10 @@ def test_a_text_with_nul_is_refused_before_anything_is_sent(session: Session) ->
     assert session.ask(("SELECT %s::text", ["after"]))[0].rows == [("after",)]
 
 
-def test_what_follows_a_fault_does_not_run(session: Session) -> None:
+def test_statements_after_a_fault_do_not_run(session: Session) -> None:
     session.ask(("CREATE TEMPORARY TABLE seen (n bigint PRIMARY KEY)", ()))
     insert = "INSERT INTO seen SELECT %s::bigint"
-    for _ in range(2):  # prepared now, and again known from before
+    for _ in range(2):  # prepared now, and known already the second time
         session.ask(("BEGIN", ()), (insert, [1]))
         with pytest.raises(psycopg.errors.UniqueViolation):
             session.ask((insert, [1]), ("INSERT INTO seen SELECT 100", ()))
@@ -79,17 +79,17 @@ def test_a_statement_that_cannot_be_prepared_spoils_no_other(session: Session) -
 
 
 def test_much_may_go_both_ways_at_once(session: Session) -> None:
-    """More than any buffer between holds, while the other side speaks as well."""
+    """More than any buffer holds, while the other side sends as well."""
     text = "x" * 1_000_000
     answers = session.ask(*(("SELECT %s::text", [text]) for _ in range(20)))
     assert all(answer.rows == [(text,)] for answer in answers)
 
 
-def test_rows_that_were_met_are_counted(session: Session) -> None:
+def test_affected_rows_are_counted(session: Session) -> None:
     session.ask(("CREATE TEMPORARY TABLE seen (n bigint)", ()))
-    written, changed, gone = session.ask(
+    written, changed, deleted = session.ask(
         ("INSERT INTO seen SELECT * FROM generate_series(1, %s)", [7]),
         ("UPDATE seen SET n = n + 1 WHERE n <= %s", [3]),
         ("DELETE FROM seen WHERE n > %s", [1000]),
     )
-    assert (written.met, changed.met, gone.met) == (7, 3, 0)
+    assert (written.met, changed.met, deleted.met) == (7, 3, 0)

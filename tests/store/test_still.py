@@ -1,8 +1,8 @@
-"""A process that stands still in the middle of a transaction holds up others for seconds, not for ever.
+"""A process that is frozen within a transaction delays others for seconds, not for ever.
 
-What holds the lock is a session of PostgreSQL whose client is frozen (SIGSTOP) or cut off without a word. The
-session waits for that client at one of three points: between two exchanges, in the middle of one, or while it
-writes an answer. PostgreSQL's own timers end only the first kind.
+The lock is held by a session of PostgreSQL whose client is frozen (SIGSTOP) or cut off without notice. The
+session waits for that client at one of three points: between two exchanges, within one, or while it writes
+an answer. PostgreSQL's own timers end only the first kind.
 """
 
 import os
@@ -23,7 +23,7 @@ from coordination.storage.engines.base import StorageFault
 from coordination.storage.engines.postgres.engine import PostgresEngine, lock_number
 from tests.server import ROOT
 from tests.services import PgBouncer, Postgres
-from tests.store.doors import Door, PostgresDatabase, until
+from tests.store.authorities import PostgresDatabase, RunningAuthority, until
 
 WITHIN_S = 15.0  # on a machine that is busy with other work; a holder that stands still has 1.5 s
 HOLDER = """
@@ -49,10 +49,10 @@ print("works again", flush=True)
 
 
 @pytest.fixture
-def door(postgres_database: PostgresDatabase, real_time: None) -> Iterator[Door]:
-    door = Door(postgres_database.engine())
-    yield door
-    door.stop()
+def authority(postgres_database: PostgresDatabase, real_time: None) -> Iterator[RunningAuthority]:
+    authority = RunningAuthority(postgres_database.engine())
+    yield authority
+    authority.stop()
 
 
 @pytest.fixture(params=["direct", "pooled"])
@@ -71,7 +71,7 @@ def url(
 
 
 async def test_others_go_on_while_a_process_is_frozen_and_it_learns_that_its_transaction_ended(
-    door: Door, postgres_database: PostgresDatabase, url: str
+    authority: RunningAuthority, postgres_database: PostgresDatabase, url: str
 ) -> None:
     frozen = subprocess.Popen(
         [sys.executable, "-c", HOLDER, url],
@@ -86,12 +86,12 @@ async def test_others_go_on_while_a_process_is_frozen_and_it_learns_that_its_tra
         assert frozen.stdout.readline() == "held\n"
         os.kill(frozen.pid, signal.SIGSTOP)
         began = monotonic()
-        assert isinstance(await door.acquire("did:b"), Granted)
+        assert isinstance(await authority.acquire("did:b"), Granted)
         took_s = monotonic() - began
         print(f"waited {took_s:.2f} s for a frozen process")
         assert took_s < WITHIN_S
         began = monotonic()
-        assert isinstance(await door.acquire("did:c", "lock:c"), Granted)
+        assert isinstance(await authority.acquire("did:c", "lock:c"), Granted)
         assert monotonic() - began < WITHIN_S
         os.kill(frozen.pid, signal.SIGCONT)
         frozen.stdin.write("\n")
@@ -122,21 +122,21 @@ def _with_an_answer_that_is_not_read(engine: PostgresEngine) -> None:
 
 
 @pytest.mark.parametrize("stops", [_in_the_middle_of_an_exchange, _with_an_answer_that_is_not_read])
-async def test_others_go_on_wherever_it_stopped(
-    door: Door, postgres_database: PostgresDatabase, stops: Any
+async def test_others_go_on_wherever_the_frozen_process_stopped(
+    authority: RunningAuthority, postgres_database: PostgresDatabase, stops: Any
 ) -> None:
     with closing(PostgresEngine(conninfo_to_dict(postgres_database.url))) as engine:
         engine.begin(["ws_1"])
         stops(engine)
         began = monotonic()
-        assert isinstance(await door.acquire("did:b"), Granted)
+        assert isinstance(await authority.acquire("did:b"), Granted)
         assert monotonic() - began < WITHIN_S
         with pytest.raises(StorageFault):
             engine.commit("frozen", 1)
         engine.rollback()
 
 
-def test_an_outage_is_noticed_though_another_stands_still_while_noticing_it(
+def test_an_outage_is_noticed_while_another_process_freezes_noticing_it(
     postgres_database: PostgresDatabase,
 ) -> None:
     conninfo = conninfo_to_dict(postgres_database.url)
@@ -156,17 +156,17 @@ def test_an_outage_is_noticed_though_another_stands_still_while_noticing_it(
         frozen.rollback()
 
 
-async def test_a_session_that_is_no_authoritys_is_not_ended(
-    door: Door, postgres_database: PostgresDatabase
+async def test_a_session_of_another_program_is_not_ended(
+    authority: RunningAuthority, postgres_database: PostgresDatabase
 ) -> None:
     with psycopg.connect(postgres_database.url, autocommit=True) as other:
         other.execute("SELECT pg_advisory_lock(%s)", [lock_number("ws_1")])
-        [heard] = await door.together(door.acquire("did:b"))
-        assert type(heard).__name__ == "Unavailable"
+        [outcome] = await authority.together(authority.acquire("did:b"))
+        assert type(outcome).__name__ == "Unavailable"
         assert other.execute("SELECT 1").fetchall() == [(1,)]
 
 
-async def test_a_lock_that_nobody_waits_for_is_let_go_too(
+async def test_a_lock_without_waiters_is_released_too(
     postgres_database: PostgresDatabase, real_time: None
 ) -> None:
     engine = PostgresEngine(conninfo_to_dict(postgres_database.url))
@@ -181,8 +181,10 @@ async def test_a_lock_that_nobody_waits_for_is_let_go_too(
         engine.rollback()
 
 
-async def test_a_holder_that_is_at_work_is_not_ended(door: Door, postgres_database: PostgresDatabase) -> None:
-    """It has the lock for long, but its server is busy for it: whoever waits is refused instead."""
+async def test_a_lock_holder_that_works_is_not_ended(
+    authority: RunningAuthority, postgres_database: PostgresDatabase
+) -> None:
+    """It has the lock for long because its server is busy: waiters are refused instead."""
     engine = PostgresEngine(conninfo_to_dict(postgres_database.url))
     with closing(engine):
         engine.begin(["ws_1"])
@@ -192,8 +194,8 @@ async def test_a_holder_that_is_at_work_is_not_ended(door: Door, postgres_databa
         while pg.flush():
             pass
         began = monotonic()
-        [heard] = await door.together(door.acquire("did:b"))
-        assert type(heard).__name__ == "Unavailable"
+        [outcome] = await authority.together(authority.acquire("did:b"))
+        assert type(outcome).__name__ == "Unavailable"
         assert monotonic() - began < WITHIN_S
         assert engine._session()._results()  # it was answered
         engine.commit("at work", 1)

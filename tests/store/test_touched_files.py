@@ -1,4 +1,5 @@
-"""What changes a file's times or place, and nothing in it, costs no lease and moves no fencing token."""
+"""A change of a file's times or place, without a change of its content, costs no lease and moves no fencing
+token."""
 
 import os
 import shutil
@@ -12,7 +13,7 @@ from tests.server import ServerProcess
 from tests.store.kill9 import Caller
 from tests.store.restores import grant, grants, overwrite, ready
 
-LONG_MS = "600000"  # no lease runs out within a test
+LONG_MS = "600000"  # no lease expires within a test
 
 
 @pytest.fixture
@@ -26,14 +27,14 @@ def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 def acquire(server: ServerProcess, agent: str) -> int:
-    """The status of asking for `lock:held`."""
+    """The status of an acquire of `lock:held`."""
     caller = Caller(server)
     with closing(caller.connection):
         return caller.call("POST", "/lease", {"resource": "lock:held", "actorDid": agent})[0]
 
 
 def touch(path: Path) -> None:
-    """Another modification time, as by `touch`; the clock's own may be too coarse to differ."""
+    """Set another modification time, like `touch`; the clock's own resolution may be too coarse to differ."""
     found = path.stat()
     os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns + 5_000_000_000))
 
@@ -49,7 +50,7 @@ def test_a_crash_and_a_touched_database_lose_no_lease(server: ServerProcess) -> 
     assert not list(server.data_dir.glob("*.stale-*"))
 
 
-def test_a_database_that_is_touched_beneath_a_server(server: ServerProcess) -> None:
+def test_a_database_that_is_touched_while_a_server_runs(server: ServerProcess) -> None:
     touch(server.data_dir / "leases.sqlite3")
     assert acquire(server, "did:web:a.example") == 200
     server.kill()
@@ -80,7 +81,7 @@ def test_an_older_database_of_the_same_size_is_not_taken_for_a_touched_one(
 
 def test_a_mark_that_was_open_to_others_is_closed_and_is_no_copy(server: ServerProcess) -> None:
     (server.data_dir / "leases.mark").chmod(0o666)
-    assert grant(server) == 4  # written since, so that it is known for the same
+    assert grant(server) == 4  # a grant after the change, so that the server accepts the file
     server.terminate()
     server.start()
     assert (server.data_dir / "leases.mark").stat().st_mode & 0o777 == 0o600
@@ -104,7 +105,7 @@ def test_a_database_that_a_symbolic_link_leads_to(server: ServerProcess, tmp_pat
     assert grant(server) == 5
 
 
-def test_a_link_that_is_led_elsewhere_stops_leases(server: ServerProcess, tmp_path: Path) -> None:
+def test_a_link_that_points_elsewhere_stops_leases(server: ServerProcess, tmp_path: Path) -> None:
     main = server.data_dir / "leases.sqlite3"
     shutil.copy2(main, tmp_path / "copy")
     main.rename(tmp_path / "aside")

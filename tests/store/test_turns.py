@@ -1,8 +1,8 @@
-"""Three processes on one PostgreSQL take turns at random, with faults, purges and workspaces that are
-forgotten: what one remembers is at every step what it would read.
+"""Three processes on one PostgreSQL take turns at random, with faults, purges and deleted workspaces: at
+every step, what a process remembers equals what it would read.
 
-`TURNS=100000 pytest tests/store/test_turns.py` makes that many steps, `SEED=7` begins at that one; both are
-printed.
+`TURNS=100000 pytest tests/store/test_turns.py` makes that many steps, `SEED=7` begins at that one; both
+are printed.
 """
 
 import os
@@ -20,7 +20,7 @@ from coordination.storage.engines.base import Engine, StorageFault
 from coordination.storage.store import Needs, Store
 from coordination.storage.transaction import Memory, Transaction
 from tests.scripts.language import plain
-from tests.store.doors import START, Faulty, PostgresDatabase
+from tests.store.authorities import START, Faulty, PostgresDatabase
 
 TURNS = int(os.environ.get("TURNS", "600"))
 SEED = int(os.environ.get("SEED", "1"))
@@ -33,7 +33,7 @@ Ask = tuple[str, Command]
 
 
 class Turns:
-    """The dice, the time, and the processes."""
+    """The dice, the time and the processes."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self.dice = random.Random(SEED)
@@ -44,7 +44,7 @@ class Turns:
             Store(engine, RULES, f"process {number}", outage_after_ms=None, remember=True)
             for number, engine in enumerate(self.engines)
         ]
-        self.seen: list[Due] = []  # by alarms, and not done yet
+        self.seen: list[Due] = []  # found by expiry, and not done yet
         self.done: Counter[str] = Counter()
 
     def turn(self) -> None:
@@ -67,8 +67,8 @@ class Turns:
             else:
                 self.now += 10_000  # nothing is held or waited for any more
                 self.transact(store, {name: Needs() for name in WORKSPACES})
-                while gone := store.forget_tenant(workspace, self.dice.choice((1, 500))):
-                    self.done["forgotten"] += gone
+                while forgotten := store.forget_tenant(workspace, self.dice.choice((1, 500))):
+                    self.done["forgotten"] += forgotten
         except StorageFault:
             self.done["failed"] += 1
 
@@ -99,7 +99,8 @@ class Turns:
         self.transact(store, needs, asks)
 
     def look(self, store: Store, engine: Engine) -> None:
-        """As an alarm does, which may have looked a while ago, and which others may have come before."""
+        """Expire as the authority does. The list of what is due may be old, and another process may have been
+        first."""
         self.seen.append(first_due(engine, self.now, self.dice.choice((1, 2, 128))))
         if self.dice.random() < 0.5:
             return
@@ -112,16 +113,16 @@ class Turns:
 
     def transact(self, store: Store, needs: dict[str, Needs], asks: Sequence[Ask] = ()) -> None:
         with store.transaction(needs, lambda: self.now) as transaction:
-            anew = read_anew(transaction, needs)
-            same(transaction, anew, needs)
+            fresh = read_fresh(transaction, needs)
+            same(transaction, fresh, needs)
             for workspace, command in asks:
                 outcome = decide(transaction.worlds[workspace], command, self.now)
-                assert plain(outcome) == plain(decide(anew.worlds[workspace], command, self.now))
+                assert plain(outcome) == plain(decide(fresh.worlds[workspace], command, self.now))
                 self.done[type(outcome).__name__] += 1
 
 
-def read_anew(transaction: Transaction, needs: dict[str, Needs]) -> Transaction:
-    """The same worlds by the same locks, with nothing remembered."""
+def read_fresh(transaction: Transaction, needs: dict[str, Needs]) -> Transaction:
+    """The same worlds under the same locks, with nothing remembered."""
     wanted = {
         workspace: Needs(
             need.resources
@@ -132,16 +133,16 @@ def read_anew(transaction: Transaction, needs: dict[str, Needs]) -> Transaction:
         )
         for workspace, need in needs.items()
     }
-    anew = Transaction(
+    fresh = Transaction(
         transaction._engine, transaction.rules, transaction.now, transaction._outages, Memory()
     )
-    anew.load(wanted)
-    return anew
+    fresh.load(wanted)
+    return fresh
 
 
-def same(transaction: Transaction, anew: Transaction, needs: dict[str, Needs]) -> None:
+def same(transaction: Transaction, fresh: Transaction, needs: dict[str, Needs]) -> None:
     for workspace, world in transaction.worlds.items():
-        stored = anew.worlds[workspace]
+        stored = fresh.worlds[workspace]
         names = world.resources.keys() if needs[workspace].until is None else needs[workspace].resources
         assert all(stored.resources.get(name) == world.resources.get(name) for name in names)
         assert {did: stored.agents.get(did) for did in world.agents} == world.agents
@@ -158,7 +159,7 @@ def turns(postgres_database: PostgresDatabase) -> Iterator[Turns]:
         engine.engine.close()
 
 
-def test_what_is_remembered_is_what_is_stored(turns: Turns) -> None:
+def test_memory_equals_what_is_stored(turns: Turns) -> None:
     for number in range(TURNS):
         print(f"SEED={SEED} turn {number}")
         turns.turn()

@@ -11,7 +11,7 @@ from tests.people import member, person, session_of
 
 
 class Visitor(Client):
-    """Somebody's browser."""
+    """A person's browser."""
 
     def __init__(self, user: Any) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class Visitor(Client):
         self.cookies[settings.SESSION_COOKIE_NAME] = session_of(user, password_again=True)
 
     def fill(self, path: str, **fields: Any) -> Any:
-        """Open a page, and send a form of it as it came, with these fields."""
+        """Open a page and send one of its forms unchanged, except for these fields."""
         page = self.get(path)
         form = page.context["form"]
         given = {name: form[name].value() for name in form.fields}
@@ -29,7 +29,7 @@ class Visitor(Client):
 
 @pytest.fixture
 def visitor(migrated_databases: None) -> Callable[[Any], Visitor]:
-    """`visitor(user)`: the browser of somebody who is logged in."""
+    """`visitor(user)`: the browser of a person who is logged in."""
     return Visitor
 
 
@@ -40,8 +40,8 @@ def owner(workspace: Any) -> Visitor:
 
 
 @pytest.fixture
-def stranger(migrated_databases: None) -> Visitor:
-    """The browser of somebody with an account and no workspace."""
+def newcomer(migrated_databases: None) -> Visitor:
+    """The browser of a person with an account and without a workspace."""
     return Visitor(person())
 
 

@@ -1,4 +1,5 @@
-"""Accepting an invitation is idempotent: several times at once or again later, the person is in, once."""
+"""Accepting an invitation is idempotent: several times at once or later again, the person becomes a member
+once."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +18,7 @@ def invited():
 
 
 def accepted(browser, code):
-    """Accept over a connection of this thread's own; where the answer leads, or its status."""
+    """Accept over a connection of this thread's own; returns where the answer leads, or its status."""
     try:
         answer = browser.post(ACCEPT, {"code": code})
         return answer.headers.get("location", answer.status_code)
@@ -31,10 +32,8 @@ def acts(workspace):
 
 
 @pytest.mark.parametrize("role", ["owner", "member", "viewer"])
-def test_of_four_accepts_at_once_all_succeed_and_one_is_recorded(
-    owner, at, workspace, invited, role, settings
-):
-    settings.PERSON_WORKSPACES = 1  # for an owner's place: the others must not find the limit reached
+def test_four_concurrent_accepts_succeed_and_one_is_recorded(owner, at, workspace, invited, role, settings):
+    settings.PERSON_WORKSPACES = 1  # for an owner's place: the other requests must not find the limit reached
     code = invite(owner, at, invited.email, role)
     browsers = [client_of(invited) for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
@@ -58,7 +57,7 @@ def test_accepting_again_later_changes_nothing(owner, at, workspace, invited):
     assert acts(workspace) == 1
 
 
-def test_who_was_taken_out_does_not_come_back_by_the_old_link(owner, at, workspace, invited):
+def test_a_removed_member_does_not_come_back_by_the_old_link(owner, at, workspace, invited):
     code = invite(owner, at, invited.email)
     browser = client_of(invited)
     accepted(browser, code)
@@ -69,7 +68,7 @@ def test_who_was_taken_out_does_not_come_back_by_the_old_link(owner, at, workspa
     assert accepted(browser, again) == at()
 
 
-def test_an_accepted_link_lets_in_nobody_else(owner, at, workspace, invited):
+def test_an_accepted_link_admits_no_other_person(owner, at, workspace, invited):
     code = invite(owner, at, invited.email)
     accepted(client_of(invited), code)
     other = member(workspace)
@@ -77,7 +76,7 @@ def test_an_accepted_link_lets_in_nobody_else(owner, at, workspace, invited):
     assert accepted(client_of(person()), code) == 422
 
 
-def test_an_accepted_invitation_is_not_listed_and_takes_no_place(owner, at, workspace, invited, settings):
+def test_an_accepted_invitation_is_not_listed_and_does_not_count(owner, at, workspace, invited, settings):
     settings.WORKSPACE_MEMBERS = 3
     code = invite(owner, at, invited.email)
     assert invited.email in owner.get(at("miembros/")).content.decode()

@@ -1,4 +1,4 @@
-"""A visitor's trial becomes somebody's workspace: once, and whoever holds its key."""
+"""A visitor's trial becomes a workspace of an account: once, and only with the trial's key."""
 
 import time
 from datetime import timedelta
@@ -15,7 +15,6 @@ from intramedial.workspaces.authentication.signers import find_place
 from intramedial.workspaces.models import Trial, Workspace
 from tests.people import person
 from tests.signing import Agent
-from tests.workspaces.jws import signed
 
 ADOPT = "/espacios/prueba/"
 
@@ -33,25 +32,25 @@ def given(visitor, agent: Agent, **changed) -> dict:
     """The form, signed by a key."""
     once = visitor.get(ADOPT).context["form"]["once"].value()
     claims = {"did": agent.did, "for": once, "aud": django_settings.BASE_URL, "iat": int(time.time())}
-    proof = signed(agent, changed.pop("typ", proofs.ADOPTION), claims | changed)
+    proof = agent.jws(changed.pop("typ", proofs.ADOPTION), claims | changed)
     return {"name": "Mía", "did": agent.did, "proof": proof, "once": once}
 
 
-def test_its_agents_go_on_uncounted_in_the_same_workspace(stranger, trial):
+def test_the_agents_go_on_uncounted_in_the_same_workspace(newcomer, trial):
     before = trials.find(trial.did)
-    form = given(stranger, trial)
-    answers = [stranger.post(ADOPT, form).json() for _ in range(2)]
+    form = given(newcomer, trial)
+    answers = [newcomer.post(ADOPT, form).json() for _ in range(2)]
     path = f"/espacios/{before.workspace}/"
     assert answers == [{"workspace": before.workspace, "path": path}] * 2
     workspace = Workspace.objects.get(public_id=before.workspace)
     assert workspace.name == "Mía"
-    assert workspace.memberships.get().user == stranger.user
+    assert workspace.memberships.get().user == newcomer.user
     for did in (trial.did, *before.agents):
         place = find_place(did, None, timezone.now())
         assert place.workspace == workspace
         assert place.trial is None
     assert Entry.objects.filter(workspace=before.workspace, action="trial.adopted").count() == 1
-    assert stranger.get(path).status_code == 200
+    assert newcomer.get(path).status_code == 200
     with pytest.raises(Problem, match="trial"):
         trials.begin(trial.did, "elsewhere")
     Trial.objects.filter(did=trial.did).update(expires_at=timezone.now() - timedelta(days=1))
@@ -59,18 +58,18 @@ def test_its_agents_go_on_uncounted_in_the_same_workspace(stranger, trial):
     assert Workspace.objects.filter(pk=workspace.pk).exists()
 
 
-def test_only_one_person_has_it(stranger, visitor, trial):
+def test_only_one_person_adopts_a_trial(newcomer, visitor, trial):
     late = visitor(person())
-    assert "path" in stranger.post(ADOPT, given(stranger, trial)).json()
+    assert "path" in newcomer.post(ADOPT, given(newcomer, trial)).json()
     answer = late.post(ADOPT, given(late, trial))
     assert answer.status_code == 422
     assert "__all__" in answer.json()["errors"]
     assert not late.user.memberships.exists()
 
 
-def test_a_proof_is_for_whoever_was_given_the_page(stranger, visitor, trial):
+def test_a_proof_is_for_the_person_whose_page_asked_for_it(newcomer, visitor, trial):
     thief = visitor(person())
-    form = given(stranger, trial)
+    form = given(newcomer, trial)
     assert thief.post(ADOPT, form).status_code == 422
     own = thief.get(ADOPT).context["form"]["once"].value()
     assert thief.post(ADOPT, form | {"once": own}).status_code == 422
@@ -82,20 +81,20 @@ def test_a_proof_is_for_whoever_was_given_the_page(stranger, visitor, trial):
     [{"aud": "https://elsewhere.example"}, {"iat": 0}, {"for": "x"}, {"typ": proofs.TYPE}],
     ids=str,
 )
-def test_another_proof_is_refused(stranger, trial, changed):
-    assert stranger.post(ADOPT, given(stranger, trial, **changed)).status_code == 422
-    assert not stranger.user.memberships.exists()
+def test_another_proof_is_refused(newcomer, trial, changed):
+    assert newcomer.post(ADOPT, given(newcomer, trial, **changed)).status_code == 422
+    assert not newcomer.user.memberships.exists()
 
 
-def test_no_trial_and_one_that_is_over_are_refused(stranger, trial):
-    assert stranger.post(ADOPT, given(stranger, Agent())).status_code == 422
+def test_missing_and_expired_trials_are_refused(newcomer, trial):
+    assert newcomer.post(ADOPT, given(newcomer, Agent())).status_code == 422
     Trial.objects.filter(did=trial.did).update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert stranger.post(ADOPT, given(stranger, trial)).status_code == 422
+    assert newcomer.post(ADOPT, given(newcomer, trial)).status_code == 422
 
 
-def test_a_name_and_a_number_are_minded(stranger, trial, settings):
-    answer = stranger.post(ADOPT, given(stranger, trial) | {"name": "a\u202eb"})
+def test_the_name_and_the_limit_of_workspaces_are_checked(newcomer, trial, settings):
+    answer = newcomer.post(ADOPT, given(newcomer, trial) | {"name": "a\u202eb"})
     assert list(answer.json()["errors"]) == ["name"]
     settings.PERSON_WORKSPACES = 0
-    assert stranger.post(ADOPT, given(stranger, trial)).status_code == 422
-    assert not stranger.user.memberships.exists()
+    assert newcomer.post(ADOPT, given(newcomer, trial)).status_code == 422
+    assert not newcomer.user.memberships.exists()

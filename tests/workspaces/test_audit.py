@@ -1,4 +1,4 @@
-"""The audit log: owners read it, in parts and as a file; nobody changes it."""
+"""The audit log: owners read it, in pages and as a file; no one changes it."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ def note(workspace: Any, **fields: Any) -> Entry:
 
 
 def targets(answer: Any) -> list[str]:
-    """What the entries on a page are about."""
+    """The targets of the entries on a page."""
     assert answer.status_code == 200
     return [row["entry"].target for row in answer.context["rows"]]
 
@@ -43,7 +43,7 @@ def text_of(answer: Any) -> str:
     return async_to_sync(whole)()
 
 
-def test_one_pages_through_all_of_it_once(owner, at, workspace, monkeypatch):
+def test_the_pages_show_every_entry_once(owner, at, workspace, monkeypatch):
     monkeypatch.setattr(audit, "PAGE", 3)
     for number in range(8):  # some at the same instant
         note(workspace, target=str(number), at=NOW + timedelta(seconds=number // 3))
@@ -56,7 +56,7 @@ def test_one_pages_through_all_of_it_once(owner, at, workspace, monkeypatch):
     assert seen == list("76543210")
 
 
-def test_it_is_filtered(owner, at, workspace):
+def test_the_log_is_filtered(owner, at, workspace):
     other = member(workspace)
     note(workspace, target="a", actor=owner.user.pk, at=NOW - timedelta(days=2))
     note(workspace, target="b", actor=other.pk, at=NOW)
@@ -73,7 +73,7 @@ def test_it_is_filtered(owner, at, workspace):
         assert "".join(targets(owner.get(at("auditoria/"), asked))) == found, asked
 
 
-def test_a_former_name_of_an_act_is_shown_and_found_as_todays(owner, at, workspace):
+def test_a_former_name_of_an_act_is_shown_and_found_as_the_current_one(owner, at, workspace):
     note(workspace, target="old", action="lease.forced")
     note(workspace, target="new", action="lease.revoked", at=NOW + timedelta(days=1))
     answer = owner.get(at("auditoria/"), {"action": "lease.revoked"})
@@ -90,10 +90,10 @@ def test_an_empty_page_says_why(owner, at, workspace):
         assert f'href="{at("auditoria/")}">Quitar el filtro' in answer
 
 
-def test_of_another_workspace_one_sees_nothing(owner, at, stranger):
-    stranger.fill("/espacios/", name="foreign")
+def test_entries_of_another_workspace_are_not_shown(owner, at, newcomer):
+    newcomer.fill("/espacios/", name="foreign")
     assert targets(owner.get(at("auditoria/"))) == []
-    assert owner.get(at("auditoria/"), {"person": stranger.user.pk}).status_code == 422
+    assert owner.get(at("auditoria/"), {"person": newcomer.user.pk}).status_code == 422
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_of_another_workspace_one_sees_nothing(owner, at, stranger):
     ],
     ids=str,
 )
-def test_whatever_is_asked_is_answered(owner, at, asked, status):
+def test_any_query_is_answered(owner, at, asked, status):
     assert owner.get(at("auditoria/"), asked).status_code == status
 
 
-def test_accounts_that_are_gone_leave_a_number(owner, at, workspace):
+def test_a_deleted_account_is_shown_as_a_number(owner, at, workspace):
     other = member(workspace)
     number = other.pk
     note(workspace, actor=number, action="member.role", target=f"account {number}")
@@ -131,7 +131,7 @@ def test_accounts_that_are_gone_leave_a_number(owner, at, workspace):
     assert page.count(f"cuenta borrada, n.º {number}") == 2
 
 
-def test_the_file_has_all_of_it_and_no_formula(owner, at, workspace, monkeypatch):
+def test_the_file_has_every_entry_and_no_formula(owner, at, workspace, monkeypatch):
     monkeypatch.setattr(entries, "AT_ONCE", 2)
     for target in ("=1+1", "+1", "-1", "@a", "\tx", "a;=1+1; -1;b", 'a,"b"\nñ', "plain"):
         note(workspace, target=target, actor=owner.user.pk, detail={"a": 1})
@@ -183,13 +183,13 @@ def test_entries_are_added_and_never_changed(workspace):
     assert mine.get().action == "key.created"
 
 
-def test_only_what_is_old_enough_goes(workspace):
+def test_only_old_entries_are_deleted(workspace):
     old, young = (note(workspace, at=timezone.now() - timedelta(days=days)) for days in (366, 364))
     assert entries.purge(365) >= 1
     assert list(Entry.objects.filter(pk__in=[old.pk, young.pk])) == [young]
 
 
-def test_postgresql_keeps_it_too(postgres_cluster, bootstrapped_postgres):
+def test_postgresql_protects_the_log_too(postgres_cluster, bootstrapped_postgres):
     _directory, template = bootstrapped_postgres
     url = postgres_cluster.url(postgres_cluster.create_database(template))
     columns = "(at, workspace, action, target, detail, address)"

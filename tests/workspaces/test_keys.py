@@ -1,4 +1,4 @@
-"""API keys on their page: made once, shown once, rotated, revoked."""
+"""The page of API keys: a key is created once, shown once, rotated, revoked."""
 
 import re
 from datetime import timedelta
@@ -21,7 +21,7 @@ def secret_in(answer) -> str:
     return re.search(r"imk_\w{49}", answer.content.decode())[0]
 
 
-def test_a_key_is_shown_once_and_may_what_was_chosen(owner, at, workspace):
+def test_a_key_is_shown_once_and_has_the_chosen_rights(owner, at, workspace):
     answer = owner.fill(at("claves/"), scope="agent", actor_did=DID, access="read", days="7", label="robot")
     known = find_key(secret_in(answer))
     assert known.principal.workspace == workspace.public_id
@@ -45,7 +45,7 @@ def test_the_same_form_twice_shows_the_same_key(owner, at, workspace):
     assert first == second
     assert workspace.api_keys.count() == 1
     assert Entry.objects.filter(workspace=workspace.public_id).count() == 1
-    # But not for whoever finds the form later.
+    # But not for a person who finds the form later.
     workspace.api_keys.update(created_at=timezone.now() - timedelta(minutes=6))
     late = owner.post(at("claves/"), given)
     assert late.headers["location"] == at("claves/")
@@ -65,21 +65,21 @@ def test_the_same_form_twice_shows_the_same_key(owner, at, workspace):
         ({"label": "x" * 5_000}, "label"),
     ],
 )
-def test_what_is_wrong_is_told_beside_its_field(owner, at, workspace, given, field):
+def test_a_fault_has_a_message_beside_its_field(owner, at, workspace, given, field):
     answer = owner.fill(at("claves/"), **given)
     assert answer.status_code == 422
     assert list(answer.context["form"].errors) == [field]
     assert not workspace.api_keys.exists()
 
 
-def test_a_workspace_has_a_number_of_keys(owner, at, workspace, settings):
+def test_a_workspace_has_a_limit_of_keys(owner, at, workspace, settings):
     settings.WORKSPACE_API_KEYS = 1
     provision.create_api_key(workspace)
     assert owner.fill(at("claves/")).status_code == 422
     assert workspace.api_keys.count() == 1
 
 
-def test_rotating_leaves_the_old_key_for_a_while(owner, at, workspace):
+def test_rotating_keeps_the_old_key_for_a_while(owner, at, workspace):
     old = provision.create_api_key(workspace, actor_did=DID, read_only=True, label="robot")
     new = find_key(secret_in(owner.fill(at(f"claves/{old.prefix}/rotar/"), hours="24")))
     assert (new.principal.actor, new.principal.read_only) == (DID, True)
@@ -103,7 +103,7 @@ def test_rotating_never_makes_a_key_last_longer(owner, at, workspace):
     assert find_key(old.secret).expires_at == soon.timestamp()
 
 
-def test_revoking_says_when_it_was_used_and_ends_it(owner, at, workspace):
+def test_revoking_shows_the_last_use_and_ends_the_key(owner, at, workspace):
     new = provision.create_api_key(workspace)
     path = at(f"claves/{new.prefix}/revocar/")
     assert "No se ha usado nunca" in owner.get(path).content.decode()
@@ -115,7 +115,7 @@ def test_revoking_says_when_it_was_used_and_ends_it(owner, at, workspace):
     assert Entry.objects.filter(workspace=workspace.public_id, action="key.revoked").count() == 1
 
 
-def test_keys_of_another_workspace_are_not_there(owner, at):
+def test_keys_of_another_workspace_are_not_found(owner, at):
     foreign = provision.create_api_key(provision.create_workspace("foreign"))
     for prefix in (foreign.prefix, "imk_nonesuch", "%00", "é" * 200):
         for act in ("rotar", "revocar"):
@@ -123,7 +123,7 @@ def test_keys_of_another_workspace_are_not_there(owner, at):
     assert find_key(foreign.secret)
 
 
-def test_viewers_are_told_how_many_there_are(visitor, at, workspace, api_key):
+def test_viewers_see_the_number_of_keys(visitor, at, workspace, api_key):
     viewer = visitor(member(workspace, "viewer"))
     page = viewer.get(at("claves/")).content.decode()
     assert "1 clave en vigor" in page

@@ -1,4 +1,4 @@
-"""Who is in a workspace: roles, invitations, leaving."""
+"""Members of a workspace: roles, invitations, leaving."""
 
 import re
 import smtplib
@@ -19,18 +19,18 @@ ACCEPT = "/espacios/invitacion/"
 
 
 def invite(owner, at, email: str, role: str = "member") -> str:
-    """Invite an address; the token of the link that is shown."""
+    """Invite an address; returns the token of the link that is shown."""
     answer = owner.fill(at("miembros/"), email=email, role=role)
     assert answer.status_code == 200, answer.content.decode()
     return re.search(r"/espacios/invitacion/#([\w-]{43})<", answer.content.decode())[1]
 
 
 def roles(workspace) -> dict:
-    """The members' roles by their accounts."""
+    """The members' roles by account."""
     return dict(workspace.memberships.values_list("user_id", "role"))
 
 
-def test_an_invitation_is_for_one_address_and_one_time(owner, at, workspace, visitor):
+def test_an_invitation_is_for_one_address_and_works_once(owner, at, workspace, visitor):
     invited, other = visitor(person()), visitor(person())
     code = invite(owner, at, invited.user.email.upper(), "viewer")
     assert code not in str(Invitation.objects.get(workspace=workspace).__dict__)
@@ -42,7 +42,7 @@ def test_an_invitation_is_for_one_address_and_one_time(owner, at, workspace, vis
     assert invited.user.pk not in roles(workspace)
 
 
-def test_an_invitation_ends_by_time_and_by_hand(owner, at, workspace, visitor):
+def test_an_invitation_expires_and_can_be_cancelled(owner, at, workspace, visitor):
     invited = visitor(person())
     code = invite(owner, at, invited.user.email)
     workspace.invitations.update(expires_at=timezone.now() - timedelta(seconds=1))
@@ -55,7 +55,7 @@ def test_an_invitation_ends_by_time_and_by_hand(owner, at, workspace, visitor):
     assert Entry.objects.filter(workspace=workspace.public_id, action="invitation.revoked").count() == 1
 
 
-def test_a_second_invitation_takes_the_place_of_the_first(owner, at, workspace, visitor):
+def test_a_second_invitation_replaces_the_first(owner, at, workspace, visitor):
     invited = visitor(person())
     first, second = (invite(owner, at, invited.user.email) for _ in range(2))
     assert workspace.invitations.count() == 1
@@ -72,13 +72,13 @@ def test_the_same_form_twice_invites_once(owner, at, workspace):
 
 
 @pytest.mark.parametrize("code", ["", "x", "\x00", "\ud83d\ude00" * 400, "é"])
-def test_a_code_that_is_none_is_refused_in_words(stranger, code):
-    answer = stranger.post(ACCEPT, {"code": code.encode("utf-8", "replace").decode()})
+def test_a_bad_code_is_refused_with_words(newcomer, code):
+    answer = newcomer.post(ACCEPT, {"code": code.encode("utf-8", "replace").decode()})
     assert answer.status_code == 422
     assert "no vale" in answer.content.decode()
 
 
-def test_without_a_session_one_is_shown_the_way_in(client):
+def test_without_a_session_the_page_leads_to_the_log_in(client):
     page = client.post(ACCEPT, {"code": "x"}).content.decode()
     assert "next=%2Fespacios%2Finvitacion%2F" in page
 
@@ -87,14 +87,14 @@ def test_without_a_session_one_is_shown_the_way_in(client):
     "email",
     ["", "x", "a@b", "á@example.com", "a@example.com\r\nBcc: b@example.com", "x" * 300 + "@example.com"],
 )
-def test_a_bad_address_is_told_beside_its_field(owner, at, workspace, email):
+def test_a_bad_address_has_a_message_beside_its_field(owner, at, workspace, email):
     answer = owner.fill(at("miembros/"), email=email)
     assert answer.status_code == 422
     assert list(answer.context["form"].errors) == ["email"]
     assert not workspace.invitations.exists()
 
 
-def test_numbers_of_people_and_of_invitations_are_bounded(owner, at, workspace, settings):
+def test_members_and_invitations_have_limits(owner, at, workspace, settings):
     settings.WORKSPACE_MEMBERS = 2
     invite(owner, at, "one@example.com")
     assert owner.fill(at("miembros/"), email="two@example.com").status_code == 422
@@ -126,7 +126,7 @@ def test_a_mail_that_cannot_be_sent_leaves_the_link_to_copy(owner, at, settings,
     assert invite(owner, at, "somebody@example.com")
 
 
-def test_owners_change_roles_and_take_people_out(owner, at, workspace, visitor):
+def test_owners_change_roles_and_remove_members(owner, at, workspace, visitor):
     other = member(workspace, "member")
     place = at(f"miembros/{workspace.memberships.get(user=other).pk}/")
     assert owner.post(place, {"role": "viewer"}).status_code == 302
@@ -152,16 +152,16 @@ def test_a_workspace_always_has_an_owner(owner, at, workspace):
     assert owner.post(place, {"do": "remove"}).headers["location"] == "/espacios/"
 
 
-def test_members_of_another_workspace_are_not_there(owner, at, stranger):
-    stranger.fill("/espacios/", name="foreign")
-    foreign = Membership.objects.get(user=stranger.user)
+def test_members_of_another_workspace_are_not_found(owner, at, newcomer):
+    newcomer.fill("/espacios/", name="foreign")
+    foreign = Membership.objects.get(user=newcomer.user)
     for number in (foreign.pk, 0, 10**30):
         assert owner.post(at(f"miembros/{number}/"), {"do": "remove"}).status_code == 404
         assert owner.post(at(f"invitaciones/{number}/revocar/")).status_code == 404
     assert Membership.objects.filter(pk=foreign.pk).exists()
 
 
-def test_two_owners_that_take_one_another_out_leave_one(owner, at, workspace, visitor):
+def test_two_owners_that_remove_each_other_leave_one(owner, at, workspace, visitor):
     other = visitor(member(workspace, "owner"))
     places = {
         user: at(f"miembros/{number}/") for number, user in workspace.memberships.values_list("pk", "user")
@@ -181,7 +181,7 @@ def test_two_owners_that_take_one_another_out_leave_one(owner, at, workspace, vi
     assert list(roles(workspace).values()) == ["owner"]
 
 
-def test_nobody_is_made_an_owner_of_more_workspaces_than_one_may_own(owner, at, workspace, visitor, settings):
+def test_no_person_becomes_owner_of_too_many_workspaces(owner, at, workspace, visitor, settings):
     settings.PERSON_WORKSPACES = 1
     other = visitor(member(workspace, "member"))
     other.fill("/espacios/", name="theirs")

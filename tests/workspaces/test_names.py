@@ -1,4 +1,4 @@
-"""Names are kept as they are read, and none passes for another."""
+"""Names are stored as they are displayed, and no name looks like another."""
 
 import unicodedata
 
@@ -25,7 +25,7 @@ from intramedial.workspaces.names import MAX_NAME, normal
         ("x" * MAX_NAME, "x" * MAX_NAME),
     ],
 )
-def test_names_that_are_taken(typed: str, kept: str) -> None:
+def test_good_names_are_accepted(typed: str, kept: str) -> None:
     assert normal(typed) == kept
 
 
@@ -38,9 +38,9 @@ def test_names_that_are_taken(typed: str, kept: str) -> None:
         "a\nb",
         "Subject: x\r\nBcc: y@example.com",
         "a\x00b",
-        "a\u202eb",  # the rest from right to left
-        "a\u200bb",  # nothing
-        "\u3164",  # a letter that shows as nothing
+        "a\u202eb",  # the rest is shown from right to left
+        "a\u200bb",  # shown as nothing
+        "\u3164",  # a letter that is shown as nothing
         "\ud800",
         "\ue000",
         "pаypal",
@@ -53,13 +53,13 @@ def test_names_that_are_taken(typed: str, kept: str) -> None:
         "a\u0301\u0302\u0303b",
     ],
 )
-def test_names_that_are_refused(typed: str) -> None:
+def test_bad_names_are_refused(typed: str) -> None:
     with pytest.raises(ValidationError):
         normal(typed)
 
 
 @given(st.text(max_size=100))
-def test_a_name_that_is_kept_stays_as_it_is(typed: str) -> None:
+def test_a_stored_name_is_stored_unchanged_again(typed: str) -> None:
     try:
         kept = normal(typed)
     except ValidationError:

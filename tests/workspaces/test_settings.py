@@ -18,7 +18,7 @@ def classes(*pairs: tuple[str, str], do: str = "classes") -> dict[str, str]:
 
 
 def acts(workspace) -> list[str]:
-    """What was noted of a workspace."""
+    """The workspace's acts in the audit log."""
     return list(Entry.objects.filter(workspace=workspace.public_id).values_list("action", flat=True))
 
 
@@ -33,7 +33,7 @@ def test_a_workspace_is_renamed(owner, at, workspace):
     assert "pаypal" in answer.content.decode()
 
 
-def test_classes_are_those_that_the_authority_goes_by(owner, at, workspace, api_key):
+def test_the_authority_uses_the_classes_of_the_page(owner, at, workspace, api_key):
     answer = owner.post(at("ajustes/"), classes(("modelo", "shared"), ("", "shared"), ("doc", "exclusive")))
     assert answer.status_code == 302
     table = find_key(api_key).principal.semantic_classes
@@ -65,30 +65,30 @@ def test_bad_classes_change_nothing(owner, at, workspace, given):
     assert workspace.semantic_classes == {}
 
 
-def test_the_page_names_the_classes_that_are_read_by_several(owner, at):
+def test_the_page_names_the_shared_classes(owner, at):
     page = owner.get(at("ajustes/")).content.decode()
     assert all(f"<code>{name}</code>" in page for name in READ_SAFE_CLASSES)
 
 
-def test_one_leaves(owner, at, workspace, visitor):
+def test_a_member_leaves(owner, at, workspace, visitor):
     viewer = visitor(member(workspace, "viewer"))
     assert viewer.post(at("ajustes/"), {"do": "leave"}).headers["location"] == "/espacios/"
     assert viewer.get(at()).status_code == 404
     assert acts(workspace) == ["member.left"]
 
 
-def test_one_hands_over(owner, at, workspace, stranger):
+def test_an_owner_hands_the_workspace_over(owner, at, workspace, newcomer):
     heir = member(workspace, "viewer")
-    stranger.fill("/espacios/", name="foreign")
+    newcomer.fill("/espacios/", name="foreign")
     place = workspace.memberships.get(user=heir)
-    assert owner.fill(at("ajustes/traspaso/"), to=stranger.user.memberships.get().pk).status_code == 422
+    assert owner.fill(at("ajustes/traspaso/"), to=newcomer.user.memberships.get().pk).status_code == 422
     assert owner.fill(at("ajustes/traspaso/"), to=place.pk).status_code == 302
     found = dict(workspace.memberships.values_list("user_id", "role"))
     assert found == {owner.user.pk: "member", heir.pk: "owner"}
     assert acts(workspace) == ["workspace.handed_over"]
 
 
-def test_deleting_takes_the_name_and_ends_every_key(owner, at, workspace, api_key):
+def test_deleting_removes_the_name_and_ends_every_key(owner, at, workspace, api_key):
     assert owner.fill(at("ajustes/borrar/"), name="tes").status_code == 422
     assert find_key(api_key)
     assert owner.fill(at("ajustes/borrar/"), name=" test ").headers["location"] == "/espacios/"
@@ -99,7 +99,7 @@ def test_deleting_takes_the_name_and_ends_every_key(owner, at, workspace, api_ke
 
 
 @pytest.mark.parametrize("page", ["borrar", "traspaso"])
-def test_what_cannot_be_undone_asks_for_the_password_again(owner, at, workspace, page):
+def test_irreversible_acts_ask_for_the_password_again(owner, at, workspace, page):
     late = client_of(owner.user)
     for answer in (late.get(at(f"ajustes/{page}/")), late.post(at(f"ajustes/{page}/"), {"name": "test"})):
         assert answer.status_code == 302

@@ -1,4 +1,4 @@
-"""Agents registered with a proof that their key is held."""
+"""Agents that are registered with a proof that they hold their key."""
 
 import subprocess
 import sys
@@ -14,19 +14,18 @@ from intramedial.workspaces import provision
 from intramedial.workspaces.models import RegisteredAgent
 from tests.people import member
 from tests.signing import Agent
-from tests.workspaces.jws import signed
 
 PROOF = Path(__file__).resolve().parents[2] / "static" / "cli" / "proof.py"
 
 
 def proof(agent: Agent, place, **changed) -> str:
-    """A proof as it should be, but for what is changed."""
+    """A correct proof, except for what is changed."""
     claims = {"did": agent.did, "workspace": place.public_id, "aud": django_settings.BASE_URL}
     claims |= {"iat": int(time.time())}
-    return signed(agent, changed.pop("typ", proofs.TYPE), claims | changed)
+    return agent.jws(changed.pop("typ", proofs.TYPE), claims | changed)
 
 
-def test_the_program_of_the_page_makes_what_is_asked_for(owner, at, workspace, tmp_path):
+def test_the_program_of_the_page_makes_a_valid_proof(owner, at, workspace, tmp_path):
     command = [sys.executable, str(PROOF), str(tmp_path / "agent.pem"), "--workspace", workspace.public_id]
     command += ["--url", django_settings.BASE_URL]
     (did, text), (same, _again) = (
@@ -38,7 +37,7 @@ def test_the_program_of_the_page_makes_what_is_asked_for(owner, at, workspace, t
     assert workspace.agents.get().did == did
 
 
-def test_registering_twice_registers_once(owner, at, workspace):
+def test_registering_again_changes_nothing(owner, at, workspace):
     agent = Agent()
     for _ in range(2):
         assert owner.fill(at("firmas/"), did=agent.did, proof=proof(agent, workspace)).status_code == 302
@@ -60,7 +59,7 @@ def test_registering_twice_registers_once(owner, at, workspace):
     ],
     ids=["workspace", "audience", "an hour old", "an hour ahead", "no time", "DID", "adoption", "any type"],
 )
-def test_a_proof_of_something_else_is_refused(owner, at, workspace, changed):
+def test_a_proof_for_another_purpose_is_refused(owner, at, workspace, changed):
     agent = Agent()
     answer = owner.fill(at("firmas/"), did=agent.did, proof=proof(agent, workspace, **changed))
     assert answer.status_code == 422
@@ -100,7 +99,7 @@ def test_an_agent_is_revoked_and_registered_again(owner, at, workspace):
     assert list(acts) == ["agent.registered", "agent.revoked", "agent.registered"]
 
 
-def test_numbers_roles_and_strangers(owner, at, workspace, visitor, settings):
+def test_registering_has_a_limit_and_needs_a_role(owner, at, workspace, visitor, settings):
     settings.WORKSPACE_AGENTS = 1
     first, second = Agent(), Agent()
     assert owner.fill(at("firmas/"), did=first.did, proof=proof(first, workspace)).status_code == 302

@@ -74,7 +74,7 @@ DOES = (
     Promise(
         _("Una cola de agentes caídos retiene un recurso libre lo que dura una oferta, no una por cabeza."),
         *CRASH,
-        "tests/core/test_rules_offers.py::test_a_dead_queue_holds_up_a_free_resource_for_one_offer",
+        "tests/core/test_rules_offers.py::test_a_queue_of_dead_agents_delays_a_free_resource_by_one_offer",
     ),
     Promise(
         _("A quien espera se le dice cuánto, para que muchos no pregunten a la vez."),
@@ -99,7 +99,7 @@ DOES = (
     Promise(
         _("Una avería nuestra no le cuesta confianza a nadie."),
         *STORAGE,
-        "tests/core/test_rules_time.py::test_an_outage_costs_nobody_trust_and_the_event_says_so",
+        "tests/core/test_rules_time.py::test_an_outage_costs_no_agent_trust_and_the_event_says_so",
     ),
     Promise(
         _("Lo de un espacio de trabajo ni se ve ni pesa en otro."),
@@ -135,11 +135,11 @@ DOES_NOT = (
     Promise(
         _("Un final para quien renueva. Un titular puede seguir renovando; acquiredAt dice desde cuándo."),
         *STEPS,
-        "tests/core/test_rules_acquire.py::test_a_renewal_passes_by_those_who_wait",
+        "tests/core/test_rules_acquire.py::test_a_renewal_overtakes_waiters",
     ),
     Promise(
         _("Que la confianza no se gane con recursos que nadie más quiere."),
         *TRUST,
-        "tests/core/test_rules_time.py::test_trust_ends_at_a_hundred_and_tells_how_far_it_really_moved",
+        "tests/core/test_rules_time.py::test_trust_stops_at_a_hundred_and_the_event_has_the_real_change",
     ),
 )

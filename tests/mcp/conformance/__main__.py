@@ -1,10 +1,10 @@
 """`make conformance`: the protocol's own suite and its inspector against the service.
 
 The suite's reference server has tools, resources and prompts made for the suite; this service has its own.
-What therefore cannot pass stands in `expected-<revision>.yaml` with the reason. What is not expected to fail
-and does, and what is expected to and does not, ends this with an error.
+`expected-<revision>.yaml` lists what therefore cannot pass, with the reason. An unexpected failure or an
+unexpected success ends this program with an error.
 
-Needs npm. Node is the machine's if it is new enough, else the one that npm brings along.
+Needs npm. Node is the machine's if it is new enough, otherwise the one that npm brings along.
 """
 
 import json
@@ -32,7 +32,7 @@ START_S = 60
 
 
 def install() -> None:
-    """The packages of the lock file, unless they are there."""
+    """Install the packages of the lock file, unless they are installed."""
     if INSTALLED.exists() and INSTALLED.read_bytes() == LOCK.read_bytes():
         return
     if shutil.which("npm") is None:
@@ -45,7 +45,7 @@ def install() -> None:
 
 
 def node() -> str:
-    """A Node that is new enough."""
+    """The path of a Node that is new enough."""
     if machines := shutil.which("node"):
         version = subprocess.run([machines, "--version"], capture_output=True, text=True, check=True).stdout
         if tuple(int(part) for part in version.strip().lstrip("v").split(".")[:2]) >= OLDEST_NODE:
@@ -58,7 +58,7 @@ def node() -> str:
 
 @contextmanager
 def served(data_dir: Path) -> Iterator[tuple[str, str]]:
-    """The service on a free port, with a workspace of its own; its address and the key."""
+    """The service on a free port with its own workspace; gives its address and the key."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     env = {"INTRAMEDIAL_DATA_DIR": str(data_dir), "PORT": str(port), "INTRAMEDIAL_LOG_LEVEL": "WARNING"}
@@ -87,7 +87,8 @@ def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def suite(url: str, revision: str, results: Path) -> bool:
-    """Run what a revision of the protocol requires of a server; whether all went as expected."""
+    """Run what a revision of the protocol requires of a server; returns whether the result was as
+    expected."""
     print(f"\n# {revision}", flush=True)
     command = [node(), MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js", "server"]
     options = ["--url", f"{url}/mcp", "--requirements", revision, "--output-dir", results / revision]
@@ -99,7 +100,7 @@ def suite(url: str, revision: str, results: Path) -> bool:
 
 
 def inspector(url: str, key: str) -> bool:
-    """Have the inspector's command line call a tool on either address; whether both were answered."""
+    """Let the inspector's command line call a tool on either address; returns whether both were answered."""
     answered = []
     for path, tool in (("/mcp", "coordination.lease.acquire"), ("/mcp/compat", "coordination_status")):
         command = [node(), MODULES / ".bin" / "mcp-inspector", "--cli", url + path, "--transport", "http"]

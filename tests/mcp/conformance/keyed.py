@@ -1,4 +1,4 @@
-"""The service with a key put on every request that has none: the conformance suite has no way to send one."""
+"""The service with a key added to every request without one: the conformance suite cannot send a key."""
 
 import os
 from typing import Any
@@ -9,7 +9,7 @@ KEY = os.environ["CONFORMANCE_KEY"]
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """As `intramedial.asgi.application`."""
+    """Like `intramedial.asgi.application`."""
     if scope["type"] == "http" and b"authorization" not in dict(scope["headers"]):
         authorization = (b"authorization", f"Bearer {KEY}".encode())
         scope = {**scope, "headers": [*scope["headers"], authorization]}

@@ -1,7 +1,9 @@
-"""An authority over a database of the test's own, and what is asked of it."""
+"""Databases with the authority's tables, and authorities over them that tests can command and disturb."""
 
 import asyncio
+import shutil
 import sqlite3
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
@@ -11,6 +13,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import psycopg
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ProjectState
+from django.db.utils import ConnectionHandler
 from psycopg.conninfo import conninfo_to_dict
 
 from coordination.authority import process as processes
@@ -22,26 +27,29 @@ from coordination.storage.engines.base import Engine
 from coordination.storage.engines.postgres.engine import PostgresEngine
 from coordination.storage.engines.sqlite.engine import SqliteEngine
 from coordination.storage.store import Store
+from intramedial import databases
+from intramedial import settings_parsers as parsers
+from tests.services import Postgres
 
 DIGEST = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
 START = 1_700_000_000_000
 
 
 class Database(Protocol):
-    """Where the authority's tables are. `shared`: for several processes at once."""
+    """Where the authority's tables are. `shared`: whether several processes can use it at once."""
 
     shared: bool
 
     def engine(self, readonly: bool = False) -> Engine:
-        """Another connection."""
+        """A new connection."""
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """What a query of one's own finds, or changes: it is committed."""
+        """The rows that `query` returns; what it changes is committed."""
 
 
 @dataclass
 class SqliteDatabase:
-    """One file."""
+    """A database in a file."""
 
     path: Path
     shared = False
@@ -56,7 +64,7 @@ class SqliteDatabase:
 
 @dataclass
 class PostgresDatabase:
-    """One address."""
+    """A database at an address."""
 
     url: str
     shared = True
@@ -70,8 +78,47 @@ class PostgresDatabase:
             return cursor.fetchall() if cursor.description else []
 
 
+def migrate(description: dict[str, Any]) -> None:
+    """Make the authority's tables as its migrations do, without recording the migrations."""
+    connection = ConnectionHandler({"default": description, "leases": description})["leases"]
+    loader = MigrationLoader(None)
+    state = ProjectState()
+    for app, name in loader.graph.leaf_nodes("coordination"):
+        for node in loader.graph.forwards_plan((app, name)):
+            with connection.schema_editor() as editor:
+                state = loader.get_migration(*node).apply(state, editor)
+    connection.close()
+
+
+def migrate_postgres(url: str) -> None:
+    """Make the authority's tables in the PostgreSQL database at an address."""
+    migrate(databases.postgres_database(parsers.postgres_url(url)))
+
+
+@contextmanager
+def private_postgres(durable: bool = False) -> Iterator[str]:
+    """The address of a database with the authority's tables, on a cluster that is removed. For programs."""
+    cluster = Postgres(durable)
+    try:
+        url = cluster.start().url(cluster.create_database())
+        migrate_postgres(url)
+        yield url
+    finally:
+        cluster.remove()
+
+
+@contextmanager
+def private_directory() -> Iterator[Path]:
+    """A directory that is removed. For programs."""
+    directory = Path(tempfile.mkdtemp(prefix="intramedial-"))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 class Time:
-    """Milliseconds that pass when the test says so."""
+    """A clock in milliseconds that moves when the test says so."""
 
     def __init__(self) -> None:
         self.now = START
@@ -86,8 +133,8 @@ class Time:
 _numbers = count(1)
 
 
-class Door:
-    """A running authority. What is published is in `events`: (workspace, event), in order."""
+class RunningAuthority:
+    """A running authority. `events` has what it published: (workspace, event), in order."""
 
     def __init__(
         self,
@@ -99,19 +146,19 @@ class Door:
     ) -> None:
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.store = Store(engine, rules or Rules(), process, outage_after_ms, remember=True)
-        self.authority = Authority(
+        self.thread = Authority(
             self.store,
             publish or self._publish,
             wanted=lambda workspace: True,
             clock=lambda: processes.current().clock,
         )
-        self.authority.start()
+        self.thread.start()
 
     def _publish(self, workspace: str, events: list[dict[str, Any]]) -> None:
         self.events += [(workspace, event) for event in events]
 
     async def ask(self, command: Command, workspace: str = "ws_1", limit: int | None = None) -> Answer:
-        return await self.authority.ask(Ask(workspace, command, "workspace_key", DIGEST, limit))
+        return await self.thread.ask(Ask(workspace, command, "workspace_key", DIGEST, limit))
 
     async def acquire(
         self,
@@ -122,36 +169,36 @@ class Door:
         queue: bool = True,
         limit: int | None = None,
     ) -> Any:
-        """The outcome."""
+        """Acquire; returns the outcome."""
         command = Acquire(resource, mode, agent, f"lse_{next(_numbers)}", queue)
         return (await self.ask(command, workspace, limit)).outcome
 
     async def release(
         self, agent: str, resource: str = "lock:a", lease_id: str | None = None, workspace: str = "ws_1"
     ) -> Any:
-        """The outcome."""
+        """Release; returns the outcome."""
         return (await self.ask(Release(resource, agent, lease_id), workspace)).outcome
 
     async def run_with(self, job: Callable[[Store], Any]) -> Any:
-        """What a job on the authority's thread returns."""
-        return await asyncio.wrap_future(self.authority.run(job))
+        """Run a job on the authority's thread; returns its result."""
+        return await asyncio.wrap_future(self.thread.run(job))
 
     async def tick(self) -> None:
-        await self.authority.tick()
+        await self.thread.tick()
 
     def held(self) -> AbstractContextManager[None]:
-        """See the function."""
-        return held(self.authority)
+        """Keep the thread busy: see the function `held`."""
+        return held(self.thread)
 
     async def together(self, *asking: Any) -> list[Any]:
-        """Outcomes, or what was raised, of what is asked at once and decided in one batch."""
+        """Ask all of `asking` at once and decide them in one batch; returns outcomes, or what was raised."""
         with self.held():
             tasks = [asyncio.ensure_future(one) for one in asking]
-            await asyncio.sleep(0)  # each has put its command into the inbox now
+            await asyncio.sleep(0)  # each has put its command into the queue now
         return await asyncio.gather(*tasks, return_exceptions=True)
 
     async def deserted(self, asking: Any) -> None:
-        """Ask, and go away before it is decided."""
+        """Ask, and cancel the caller before the command is decided."""
         with self.held():
             task = asyncio.ensure_future(asking)
             await asyncio.sleep(0)
@@ -169,12 +216,13 @@ class Door:
         return [event for _, event in self.events if event["event"] == kind]
 
     def stop(self) -> None:
-        self.authority.stop()
+        self.thread.stop()
 
 
 @contextmanager
 def held(authority: Authority) -> Iterator[None]:
-    """An authority's thread is kept busy within, so that all that is asked is decided in one batch."""
+    """Keep an authority's thread busy inside the context, so that everything asked in it is decided in one
+    batch."""
     begun, ended = threading.Event(), threading.Event()
     authority.run(lambda store: (begun.set(), ended.wait(30)))
     assert begun.wait(30)
@@ -186,9 +234,10 @@ def held(authority: Authority) -> Iterator[None]:
 
 @dataclass
 class Faulty:
-    """An engine whose storage fails at a stage as long as `failing` says so.
+    """An engine whose storage fails at the stage that `failing` names.
 
-    Stages: begin, load, members, write, commit (it was not made), answer (it was made, its answer is lost).
+    Stages: begin, load, members, write, commit (the commit was not made), answer (the commit was made, its
+    answer is lost).
     """
 
     engine: Engine
@@ -228,7 +277,7 @@ class Faulty:
 
 
 async def until(true: Callable[[], object], within_s: float = 30) -> None:
-    """Wait for what another thread does."""
+    """Wait until `true()` holds; another thread makes it so."""
     async with asyncio.timeout(within_s):
         while not true():
             await asyncio.sleep(0.002)

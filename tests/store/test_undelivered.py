@@ -1,4 +1,4 @@
-"""A lease that its agent was not told of is given back, unless its agent has asked again meanwhile."""
+"""A lease that was not delivered to its agent is returned, unless the agent has asked again meanwhile."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from coordination.core.messages import Acquire, Command, Granted
 from coordination.core.model import Mode, Rules
 from coordination.storage.store import Store
 
-from .doors import START, Database
+from .authorities import START, Database
 
-NOBODY: Any = (None, None)  # waits for these answers
+NOBODY: Any = (None, None)  # no caller waits for these answers
 RULES = Rules()
 
 
@@ -36,10 +36,10 @@ def store(database: Database) -> Any:
     engine.close()
 
 
-def test_a_lease_nobody_heard_of_is_given_back(store: Store) -> None:
+def test_an_undelivered_lease_is_returned(store: Store) -> None:
     batch = transact(store, START, acquire("A", "lse_1"))
     owed = granted(batch.items, batch.answers)
-    assert [untold.lease_id for untold in owed] == ["lse_1"]
+    assert [lease.lease_id for lease in owed] == ["lse_1"]
     after = transact(store, START + 5, acquire("B", "lse_2"), owed=owed)
     assert isinstance(after.answers[0].outcome, Granted)
     assert after.answers[0].outcome.lease.token == 2
@@ -54,8 +54,8 @@ def test_a_lease_renewed_in_the_same_batch_stays(store: Store) -> None:
 
 
 def test_a_lease_renewed_through_another_process_stays(database: Database, store: Store) -> None:
-    """One process does not know whether its commit was made; before it is back, the agent has asked another
-    process, and has been told of the lease by its renewal."""
+    """One process does not know whether its commit was made. Before it is back, the agent has asked another
+    process and received the lease by its renewal."""
     batch = transact(store, START, acquire("A", "lse_1"))
     owed = granted(batch.items, batch.answers)
     other = database.engine() if database.shared else store.engine
