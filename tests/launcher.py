@@ -39,9 +39,9 @@ LIBRARIES = (
     *("mcp.server.streamable_http_manager", "nacl.signing", "opentelemetry.trace", "orjson", "psycopg"),
     *("psycopg.types.json", "pydantic", "sqlparse", "starlette.applications", "uvicorn", "uvloop"),
     *("uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvicorn.loops.uvloop"),
-    *("uvicorn.protocols.websockets.websockets_sansio_impl", "websockets.server", "whitenoise"),
+    *("uvicorn.protocols.websockets.websockets_sansio_impl", "websockets.server"),
 )
-"""What a server loads that needs no settings. One that is missing here costs time and nothing else."""
+"""What a server loads that needs no settings. A name that is missing or cannot be imported only costs time."""
 
 
 class Started:
@@ -253,7 +253,8 @@ def become(request: dict[str, Any], descriptors: Sequence[int]) -> None:
 
 if __name__ == "__main__":
     for name in LIBRARIES:
-        __import__(name)
+        with contextlib.suppress(ImportError):
+            __import__(name)
     gc.collect()
     gc.freeze()
     asked = launch(sys.argv[1])
