@@ -5,9 +5,10 @@ import shlex
 
 from django.conf import settings
 
+from intramedial.web import ready_to_paste
+
 SAMPLE_AGENT = "did:web:agents.example:ana"
 SAMPLE_RESOURCE = "lock:deploy/production"
-VARIABLE = "$INTRAMEDIAL_KEY"
 API = "/api/v1/acp/coordination"
 
 PYTHON = """\
@@ -28,18 +29,11 @@ def export(secret: str) -> str:
     return f"export INTRAMEDIAL_KEY={shlex.quote(secret)}"
 
 
-def curl(actor: str | None = None, *, read_only: bool = False, key: str = VARIABLE) -> str:
-    """One request with curl; `key` is a secret, or the variable that holds it."""
-    authorization = f'-H "Authorization: Bearer {key}"'
+def curl(actor: str | None = None, *, read_only: bool = False) -> str:
+    """One request with curl, which takes the key from the variable."""
     if read_only:
-        return f"curl -sS {shlex.quote(settings.BASE_URL + API + '/wait')} {authorization}"
-    parts = [
-        f"curl -sS {shlex.quote(settings.BASE_URL + API + '/lease')}",
-        authorization,
-        "-H 'Content-Type: application/json'",
-        f"-d {shlex.quote(_body(actor))}",
-    ]
-    return " \\\n  ".join(parts)
+        return ready_to_paste.curl(settings.BASE_URL + API + "/wait")
+    return ready_to_paste.curl(settings.BASE_URL + API + "/lease", body=_body(actor))
 
 
 def python(actor: str | None = None, *, read_only: bool = False) -> str:
@@ -58,11 +52,7 @@ def proof(workspace: str) -> str:
 
 def mcp() -> str:
     """The configuration of an MCP client, which takes the key from the environment."""
-    server = {
-        "type": "http",
-        "url": f"{settings.BASE_URL}/mcp/compat",
-        "headers": {"Authorization": "Bearer ${INTRAMEDIAL_KEY}"},
-    }
+    server = {"type": "http", **ready_to_paste.mcp_server("${INTRAMEDIAL_KEY}")}
     return json.dumps({"mcpServers": {"intramedial": server}}, indent=2)
 
 

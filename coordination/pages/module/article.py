@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy as _
 
 from coordination.api import schemas
 from coordination.core.messages import Reason
-from coordination.pages.module import fields, figures, promises, ready_to_paste, reference, samples
+from coordination.pages.module import fields, figures, promises, reference, samples
 from coordination.pages.texts import Text
 from coordination.pages.texts.problems import REFUSALS
-from intramedial.web import amounts, errors
+from intramedial.web import amounts, errors, ready_to_paste
 from intramedial.web.errors import Explained
 from intramedial.web.pretty_json import pretty
 

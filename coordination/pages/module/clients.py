@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from coordination.pages.module import reference
-from coordination.pages.module.ready_to_paste import KEY, curl, mcp_address, mcp_server
 from coordination.pages.texts import Text
 from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
+from intramedial.web.ready_to_paste import KEY, curl, mcp_address, mcp_server
 
 NARROW = 60
 SAMPLE_DID = "did:web:example.com:agents:builder"

@@ -10,13 +10,13 @@ from pydantic import BaseModel
 
 from coordination.api.schemas import MAX_PAGE
 from coordination.core.names import MAX_NAME
-from coordination.pages.module.ready_to_paste import mcp_server
 from coordination.pages.texts import Text
 from intramedial import api
 from intramedial.http import routing
 from intramedial.identity.did import MAX_DID_LENGTH
 from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
+from intramedial.web.ready_to_paste import mcp_server
 from intramedial.workspaces.authentication.callers import COUNTED
 
 WORDS: Mapping[str, Text] = {

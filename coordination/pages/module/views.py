@@ -15,9 +15,10 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from coordination.pages.module import article, clients, figures, gallery, ready_to_paste, scenarios
+from coordination.pages.module import article, clients, figures, gallery, scenarios
 from coordination.pages.texts import module as texts
 from coordination.pages.texts import parts as part_texts
+from intramedial.web import ready_to_paste
 from intramedial.web.markdown import to_markdown
 
 PREFIX = "/api/v1/acp/coordination"

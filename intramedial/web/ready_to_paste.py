@@ -15,7 +15,8 @@ def curl(
 ) -> str:
     """A request as a command for a POSIX shell, with the key in `KEY`.
 
-    With `body`, JSON, it is a POST; with `query`, a request of `method` with these parameters.
+    With `body`, JSON, it is a POST; with `query`, a request of `method` with these parameters. With neither,
+    it is a GET on one line.
     """
     request = ["curl -sS"]
     if query is not None:
@@ -25,7 +26,8 @@ def curl(
         parts += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(body)}"]
     for name, value in (query or {}).items():
         parts.append(f"--data-urlencode {shlex.quote(f'{name}={value}')}")
-    return " \\\n  ".join(parts)
+    one_line = body is None and query is None
+    return (" " if one_line else " \\\n  ").join(parts)
 
 
 def mcp_address() -> str:
