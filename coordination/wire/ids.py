@@ -9,14 +9,14 @@ bytes of an HMAC-SHA256 of workspace and name. Every process that has the same s
 was changed, made up, or given in another workspace.
 """
 
-import base64
-import binascii
 import hmac
 import os
 import time
 from random import Random
 
 from django.utils.crypto import salted_hmac
+
+from intramedial.http.formats import base64url, from_base64url
 
 TAG_LENGTH = 16
 
@@ -47,18 +47,16 @@ def _new(prefix: str) -> str:
 def cursor_after(workspace: str, name: str) -> str:
     """The cursor of the page that begins after the resource `name`."""
     tag = salted_hmac("coordination.cursor", f"{workspace}\n{name}", algorithm="sha256").digest()
-    return base64.urlsafe_b64encode(tag[:TAG_LENGTH] + name.encode()).rstrip(b"=").decode()
+    return base64url(tag[:TAG_LENGTH] + name.encode()).decode()
 
 
 def read_cursor(workspace: str, cursor: str) -> str:
     """The name that `cursor_after` got. Raises ValueError for a cursor that it did not make for
     `workspace`."""
     try:
-        data = base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-        name = data[TAG_LENGTH:].decode()
-    except (UnicodeError, binascii.Error):
+        name = from_base64url(cursor)[TAG_LENGTH:].decode()
+    except ValueError:
         raise ValueError("is not a cursor that this service gave") from None
-    # The whole text is compared: base64 has several spellings of the same bytes.
-    if not hmac.compare_digest(cursor_after(workspace, name).encode(), cursor.encode("ascii")):
+    if not hmac.compare_digest(cursor_after(workspace, name), cursor):
         raise ValueError("is not a cursor that this service gave")
     return name
