@@ -5,8 +5,6 @@ the counter of a resource that is used again begins above the floor. All is done
 lease waits for long.
 """
 
-import logging
-import threading
 from collections.abc import Callable
 from functools import partial
 from itertools import groupby
@@ -14,8 +12,7 @@ from typing import Protocol, TypeVar
 
 from coordination.storage.engines.base import Engine, Key, Row
 from coordination.storage.store import Store
-
-logger = logging.getLogger(__name__)
+from intramedial.databases.periodic import Periodic
 
 DAY_MS = 86_400_000
 HOUR_MS = 3_600_000
@@ -77,47 +74,27 @@ def _purge(rows: list[Row], run: Run, unused_since: int) -> int:
     return purged
 
 
-class Housekeeper:
-    """Does the housekeeping once a day, from a thread of its own and over the authority's connection."""
+class Housekeeper(Periodic):
+    """Does the housekeeping once a day, from a thread of its own and over the authority's connection.
+
+    `run` has the authority do a job and returns the result.
+    """
 
     def __init__(
-        self, open_reader: Callable[[], Engine], unused_days: int, gone: FindGone = none_gone
+        self, open_reader: Callable[[], Engine], run: Run, unused_days: int, gone: FindGone = none_gone
     ) -> None:
-        self._open_reader = open_reader
-        self._gone = gone
-        self._unused_days = unused_days
-        self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        super().__init__("housekeeping", self.round, "housekeeping failed", first_s=FIRST_S, each_s=EACH_S)
+        self._open_reader, self._run = open_reader, run
+        self._unused_days, self._gone = unused_days, gone
 
-    def start(self, run: Run) -> None:
-        """Start the thread. `run` has the authority do a job and returns the result."""
-        self._thread = threading.Thread(target=self._work, args=(run,), name="housekeeping", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End after the present step."""
-        self._stopping.set()
-        if self._thread is not None:
-            self._thread.join(timeout=2)
-
-    def _work(self, run: Run) -> None:
-        wait_s = FIRST_S
-        while not self._stopping.wait(wait_s):
-            wait_s = EACH_S
-            try:
-                self.round(run)
-            except Exception as error:
-                if self._stopping.is_set():
-                    return
-                logger.warning("housekeeping failed: %s: %s", type(error).__name__, error)
-
-    def round(self, run: Run) -> int:
-        """Do the housekeeping now; returns how many resources were forgotten."""
+    def round(self) -> int:
+        """Do the housekeeping now; returns how many resources were forgotten. Raises InterruptedError before
+        the next step after `stop`."""
 
         def step(job: Callable[[Store], T]) -> T:
-            if self._stopping.is_set():
+            if self.stopping.is_set():
                 raise InterruptedError("the authority ends")
-            return run(job)
+            return self._run(job)
 
         read = self._open_reader()
         try:

@@ -131,8 +131,13 @@ class Process:
         )
         authority.start()
         drain.start(authority.drained)
-        housekeeper = Housekeeper(lambda: open_engine(readonly=True), unused_days(), self.gone)
-        housekeeper.start(lambda job: authority.run(job).result(timeout=60))
+        housekeeper = Housekeeper(
+            lambda: open_engine(readonly=True),
+            lambda job: authority.run(job).result(timeout=60),
+            unused_days(),
+            self.gone,
+        )
+        housekeeper.start()
         watch = ClockWatch(authority.clock_ahead_ms)
         watch.start()
         self._backlog, self._drain, self._housekeeper, self._clock_watch = (

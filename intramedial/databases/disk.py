@@ -27,6 +27,7 @@ from pathlib import Path
 from django.conf import settings
 
 from intramedial import databases
+from intramedial.databases.periodic import Periodic
 from intramedial.http.problems import Problem
 
 logger = logging.getLogger(__name__)
@@ -162,24 +163,13 @@ def require_room(what: str) -> None:
         )
 
 
-class Watch:
+class Watch(Periodic):
     """Looks every second, in a thread of its own."""
 
     def __init__(self) -> None:
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="disk", daemon=True)
+        super().__init__("disk", low, "the disk was not looked at", first_s=LOOK_EVERY_S, each_s=LOOK_EVERY_S)
 
     def start(self) -> None:
-        """Begin, if there is a disk to look at."""
+        """Start the thread, if there is a disk to look at."""
         if disk() is not None:
-            self._thread.start()
-
-    def stop(self) -> None:
-        """End."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout=2)
-
-    def _work(self) -> None:
-        while not self._stopping.wait(LOOK_EVERY_S):
-            low()
+            super().start()

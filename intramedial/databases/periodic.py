@@ -17,7 +17,7 @@ class Periodic:
 
     The thread's database connections are closed after each call. If the job raises, that is logged with the
     words of `failure`, once until it works again, and the job is called again at its next time. A job that
-    takes long can look at `stopping`.
+    takes long can look at `stopping`, and may raise once it is set.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Periodic:
                 self._job()
                 failing = False
             except Exception as error:
-                if not failing:
+                if not failing and not self.stopping.is_set():
                     logger.error("%s: %s: %s", self._failure, type(error).__name__, error)
                 failing = True
             finally:

@@ -176,13 +176,13 @@ async def test_the_housekeeper_works_beside_the_callers(
     await use(authority, *(f"lock:{number}" for number in range(30)))
     authority_clock.passes(31 * DAY_MS)
     await use(authority, "lock:now")
-    housekeeper = Housekeeper(lambda: database.engine(readonly=True), 30)
     run = lambda job: authority.thread.run(job).result(timeout=10)  # noqa: E731
-    assert housekeeper.round(run) == (31 if database.shared else 30)  # there, the database's own clock counts
+    housekeeper = Housekeeper(lambda: database.engine(readonly=True), run, 30)
+    assert housekeeper.round() == (31 if database.shared else 30)  # there, the database's own clock counts
     assert isinstance(await authority.acquire("did:a", "lock:1"), Granted)
     housekeeper.stop()
     with pytest.raises(InterruptedError):
-        housekeeper.round(run)
+        housekeeper.round()
 
 
 def test_the_command_is_refused_beside_an_embedded_server() -> None:
