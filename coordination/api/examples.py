@@ -3,9 +3,7 @@
 Pages and the OpenAPI description show them. A test validates each with its shape.
 """
 
-from typing import Any
-
-Json = dict[str, Any]
+from intramedial.http.formats import Json
 
 RESOURCE = "lock:deploy/production"
 ANA = "did:key:z6MkiTBz1ymuepAQ4HEHYSF1H8quG5GLVVQR3djdX3mDooWp"

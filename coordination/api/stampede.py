@@ -18,7 +18,7 @@ end.
 import asyncio
 import random
 from collections.abc import AsyncIterator
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 from django.conf import settings
@@ -42,6 +42,7 @@ from coordination.core.model import Mode
 from coordination.wire.ids import new_lease_id
 from intramedial.databases import disk
 from intramedial.http.calls import LINES, Call, Reply
+from intramedial.http.formats import Json
 from intramedial.http.problems import Problem
 from intramedial.http.shapes import Absent, Shape, errors
 from intramedial.identity.did import Did, did_key_from_public
@@ -62,7 +63,6 @@ AT_ONCE = 16
 """Runs of one process at once."""
 
 AUTH = "scenario"
-Json = dict[str, Any]
 
 _chance = random.SystemRandom()
 _running: set[str] = set()

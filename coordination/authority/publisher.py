@@ -36,6 +36,8 @@ from typing import Any
 import orjson
 from channels.layers import BaseChannelLayer
 
+from intramedial.http.formats import Json
+
 logger = logging.getLogger(__name__)
 
 GROUP = "live"
@@ -45,8 +47,6 @@ SEND_S = 2.0
 EVENTS_LIMIT = 500
 HELD_LIMIT = 20_000
 CANCEL_AGAIN_S = 0.1
-
-Json = dict[str, Any]
 
 
 class Publisher:

@@ -27,6 +27,7 @@ from coordination.storage.clock import Clock, SteadyClock, steady_ms, wall_ms
 from coordination.storage.engines.base import InDoubt, Key, WriteRefused
 from coordination.storage.store import StorageFault, Store
 from coordination.wire import serialize
+from intramedial.http.formats import Json
 
 from .batch import Batch
 from .expiry import Due, Expiry, first_due
@@ -58,7 +59,7 @@ class Authority:
     def __init__(
         self,
         store: Store,
-        publish: Callable[[str, list[serialize.Json]], None] = lambda workspace, events: None,
+        publish: Callable[[str, list[Json]], None] = lambda workspace, events: None,
         wanted: Callable[[str], bool] = lambda workspace: False,
         recorded: Callable[[], None] = lambda: None,
         failed: Callable[[], None] = lambda: None,

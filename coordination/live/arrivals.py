@@ -1,9 +1,8 @@
 """Events of one workspace from several processes, in the order in which they were decided."""
 
 from collections.abc import Iterable
-from typing import Any
 
-Json = dict[str, Any]
+from intramedial.http.formats import Json
 
 REMEMBERED_KEYS = 20_000
 

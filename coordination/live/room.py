@@ -35,16 +35,16 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from coordination.wire import serialize
+from intramedial.http.formats import Json
 
 from .arrivals import Arrivals
 from .socket import Message, Socket
 
 logger = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 Read = Callable[[str], Awaitable[Json]]
 
 LARGE = 100_000

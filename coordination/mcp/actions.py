@@ -1,7 +1,6 @@
 """What the tools do: validated arguments in, the body of the answer out, the same that REST answers."""
 
 from datetime import datetime
-from typing import Any
 
 import orjson
 
@@ -11,8 +10,7 @@ from coordination.mcp.schemas import AcquireArguments, OwnArguments, StandingArg
 from coordination.read import current
 from coordination.wire.ids import new_lease_id
 from intramedial.http.calls import Call
-
-Json = dict[str, Any]
+from intramedial.http.formats import Json
 
 PAGE = 100
 """Resources in one picture. REST has more on a page and further pages; a model has to read all that it

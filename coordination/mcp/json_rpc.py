@@ -13,10 +13,9 @@ from typing import Any
 from django.conf import settings
 
 from coordination.mcp import tools
+from intramedial.http.formats import Json
 from intramedial.http.problems import Problem
 from intramedial.http.strict_json import MalformedJson, parse
-
-Json = dict[str, Any]
 
 NOT_JSON_RPC = (
     "The body must be one JSON-RPC 2.0 message, such as "

@@ -29,6 +29,7 @@ from coordination.mcp import summaries, tools
 from intramedial import __version__
 from intramedial.http import logs
 from intramedial.http.calls import Call, Principal
+from intramedial.http.formats import Json
 from intramedial.http.problems import Problem, problem_body
 from intramedial.http.routing import refuse_unknown, validated, wire_names
 from intramedial.http.serving import unforeseen
@@ -40,8 +41,6 @@ FAULT = "intramedial.mcp.fault"
 None."""
 COMPATIBLE = "intramedial.mcp.compatible"
 """Key of the ASGI scope under which `transport` puts whether tools are listed by names without dots."""
-
-Json = dict[str, Any]
 
 HOUR_MS = 3_600_000
 SHOWN_NAME = 80

@@ -10,10 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from coordination.api.schemas import LeaseRequest, Name, RequestedResource
 from coordination.core.model import Mode
 from coordination.core.names import MAX_NAME
+from intramedial.http.formats import Json
 from intramedial.http.shapes import Absent, Instant, Shape
 from intramedial.identity.did import Did
-
-Json = dict[str, Any]
 
 OwnDid = Annotated[
     Did,

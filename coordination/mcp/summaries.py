@@ -8,8 +8,7 @@ from typing import Any
 import orjson
 
 from coordination.mcp.schemas import UNTRUSTED
-
-Json = dict[str, Any]
+from intramedial.http.formats import Json
 
 LONGEST_NAME = 96
 MOST_NAMES = 5

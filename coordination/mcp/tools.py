@@ -18,9 +18,8 @@ from pydantic import BaseModel
 from coordination.api import schemas as rest
 from coordination.mcp import actions, schemas, summaries
 from intramedial.http.calls import Call
+from intramedial.http.formats import Json
 from intramedial.http.shapes import ProblemShape
-
-Json = dict[str, Any]
 
 
 def seconds(ms: int) -> str:

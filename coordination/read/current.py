@@ -6,7 +6,6 @@ authority does not wait for them.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from coordination.authority import process
 from coordination.core.model import Agent, Lease, Resource
@@ -14,6 +13,7 @@ from coordination.core.waitgraph import deadlocks
 from coordination.storage.store import StorageFault, Transaction
 from coordination.wire import serialize
 from coordination.wire.ids import cursor_after
+from intramedial.http.formats import Json
 
 __all__ = [
     "PAGE",
@@ -30,7 +30,6 @@ __all__ = [
 
 PAGE = 500
 WHOLE = 10_000
-Json = dict[str, Any]
 
 
 async def picture(workspace: str, resource: str | None = None, limit: int = PAGE, after: str = "") -> Json:

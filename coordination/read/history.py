@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 
 from coordination.models import AgentRow, LeaseRow, OutboxRow, TenantRow, TrustMoveRow, WaitRow
 from coordination.storage.store import StorageFault
+from intramedial.http.formats import Json
 
 LOOKED = 500
 """How many receipts that wait for the ledger are read, latest first. Their table has no index by workspace;
@@ -39,7 +40,6 @@ SELECT place, id, delta, score, at FROM chain
 """
 LATEST = "(SELECT moved_by FROM lease_agent WHERE workspace = %(workspace)s AND did = %(agent)s)"
 
-Json = dict[str, Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 

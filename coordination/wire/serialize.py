@@ -7,7 +7,6 @@ pages return the same fields. A lease id appears only in answers to the lease's 
 import time
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 from coordination.core.messages import (
     Acquire,
@@ -27,8 +26,7 @@ from coordination.core.messages import (
 )
 from coordination.core.model import Lease, Resource, Rules, Wait
 from coordination.core.waitgraph import DeadlockPair
-
-Json = dict[str, Any]
+from intramedial.http.formats import Json
 
 EXPIRED = "coordination.expire"
 """The claim `event` of the receipt for a lease that expired."""

@@ -1,9 +1,13 @@
-"""How bytes and instants are written as text: base64url and RFC 3339."""
+"""The forms of what goes over the wire: JSON objects, base64url and RFC 3339."""
 
 import binascii
 import time
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
+
+Json = dict[str, Any]
+"""A JSON object: its members by name."""
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _PLAIN = bytes.maketrans(b"-_", b"+/")

@@ -5,15 +5,12 @@ describe, by rules and not by hand for each operation: security, the media type 
 of answers.
 """
 
-from typing import Any
-
 from django.conf import settings
 from ninja import NinjaAPI
 
 from intramedial.http import routing
+from intramedial.http.formats import Json
 from intramedial.http.problems import REASONS
-
-Json = dict[str, Any]
 
 PROBLEM = "application/problem+json"
 LINES = "application/jsonl"

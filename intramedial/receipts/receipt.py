@@ -3,19 +3,16 @@
 import json
 import logging
 from collections import OrderedDict
-from typing import Any
 
 import orjson
 from django.conf import settings
 from nacl.bindings import crypto_sign_open
 from nacl.exceptions import BadSignatureError
 
-from intramedial.http.formats import from_base64url
+from intramedial.http.formats import Json, from_base64url
 from intramedial.receipts import signing
 
 logger = logging.getLogger(__name__)
-
-Json = dict[str, Any]
 
 RECENT = 4_096  # receipts, of some thousand bytes each
 _recent: OrderedDict[str, str] = OrderedDict()  # each single operation on it is safe between threads

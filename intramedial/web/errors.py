@@ -15,10 +15,9 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from intramedial.http.formats import Json
 from intramedial.http.problems import REASONS, Problem, problem_body
 from intramedial.web.pretty_json import pretty
-
-Json = dict[str, Any]
 
 
 class Explained(NamedTuple):
@@ -116,6 +115,6 @@ def platform_entries() -> list[Explained]:
     ]
 
 
-def _platform_example(reason: str) -> dict[str, Any]:
+def _platform_example(reason: str) -> Json:
     errors = [{"pointer": "/actorDid", "detail": "Field required"}] if reason == "invalid_request" else []
     return problem_body(Problem(reason, DETAILS[reason](), errors=errors), REQUEST_ID)

@@ -24,6 +24,7 @@ from coordination.pages.texts import board as texts
 from coordination.read import current
 from coordination.read.current import StorageFault
 from coordination.wire import serialize
+from intramedial.http.formats import Json
 from intramedial.identity.did import check_did
 from intramedial.ledger import entries as ledger
 from intramedial.receipts.receipt import resource_of
@@ -32,8 +33,6 @@ from intramedial.workspaces.models import Membership
 
 RECEIPTS_SHOWN = 12
 FORMS_SHOWN = 8
-
-Json = dict[str, Any]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from django.utils.translation import gettext as _
@@ -23,6 +22,7 @@ from coordination.core.settle import settle
 from coordination.core.waitgraph import deadlocks
 from coordination.core.world import World
 from coordination.wire import serialize
+from intramedial.http.formats import Json
 from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
 
@@ -49,8 +49,6 @@ RECEIPT = {"id": f"rcp_{_identifier(0)}", "kid": "…", "jws": "eyJhbGciOiJFZERT
 START = int(datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp() * 1000)
 # The time between two requests of a sample; shorter where the settings make leases or offers very short.
 MOMENT_MS = 400
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

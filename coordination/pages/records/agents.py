@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from coordination.pages.records import query_values
 from coordination.read import current, history
 from coordination.read.current import StorageFault
+from intramedial.http.formats import Json
 from intramedial.web import amounts
 from intramedial.workspaces import access
 from intramedial.workspaces.access import context, workspace_page
@@ -29,8 +30,6 @@ FULL = 100
 WIDTH, HEIGHT = 600, 120
 MARGIN = 10
 BAR = 64
-
-Json = dict[str, Any]
 
 
 @require_safe

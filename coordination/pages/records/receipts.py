@@ -21,6 +21,7 @@ from coordination.pages.texts import Text
 from coordination.read import current, history
 from coordination.read.current import StorageFault
 from coordination.wire import serialize
+from intramedial.http.formats import Json
 from intramedial.ledger import entries
 from intramedial.receipts import receipt as receipt_maker
 from intramedial.receipts import signing
@@ -48,8 +49,6 @@ AUTH: dict[str, Text] = {
     "scenario": _("la estampida de prueba"),
 }
 HIDDEN = "leaseId"
-
-Json = dict[str, Any]
 
 
 @require_safe

@@ -1,7 +1,6 @@
 """What a workspace uses, and its limits. Nothing about leases is metered."""
 
 from collections import Counter
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from coordination.read import history
 from coordination.read.current import StorageFault
+from intramedial.http.formats import Json
 from intramedial.ledger import entries
 from intramedial.web import amounts
 from intramedial.workspaces import provision
@@ -17,8 +17,6 @@ from intramedial.workspaces.access import context, workspace_page
 from intramedial.workspaces.models import Membership
 
 DAYS = 7
-
-Json = dict[str, Any]
 
 
 @require_safe
