@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from coordination.pages.texts import Text
 from intramedial.web import amounts
+from intramedial.web.errors import WHAT
 
 
 class Closing(NamedTuple):
@@ -28,7 +29,7 @@ CLOSINGS = (
         _("No hay credencial, o ya no vale: sesión terminada, clave revocada o caducada, billete usado."),
         _("No repitas con ella. Inicia sesión, o pide otra clave u otro billete."),
     ),
-    Closing(4401, "trial_expired", _("La prueba ha terminado."), _("No repitas.")),
+    Closing(4401, "trial_expired", WHAT["trial_expired"], _("No repitas.")),
     Closing(4403, "forbidden", _("Has dejado de ser miembro del espacio."), _("No repitas.")),
     Closing(4404, "not_found", _("El espacio no existe o no es tuyo."), _("No repitas.")),
     Closing(4408, "too_slow", _("No has leído nada en 10 segundos."), _("Vuelve a conectar.")),

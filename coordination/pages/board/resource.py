@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 from coordination.api.revoke import NotRevoked, RevokeForm, revoke
 from coordination.core.names import normal_name
 from coordination.pages.texts import Text
-from coordination.pages.texts import board as texts
+from coordination.pages.texts.module import OUTCOMES
 from coordination.read import current
 from coordination.read.current import StorageFault
 from coordination.wire import serialize
@@ -112,7 +112,7 @@ def _words(claims: Json) -> Text:
     """The outcome of a receipt in words. Its claims say `released` for a revoked lease too; the event tells
     them apart."""
     outcome = serialize.ENDED_EARLY.get(str(claims.get("event")), str(claims.get("outcome")))
-    return texts.OUTCOMES.get(outcome, outcome)
+    return OUTCOMES.get(outcome, outcome)
 
 
 def _epoch(seconds: Any) -> datetime | None:

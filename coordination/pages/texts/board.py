@@ -5,7 +5,7 @@ from typing import NamedTuple
 from django.utils.translation import gettext_lazy as _
 
 from coordination.pages.texts import Text, Texts
-from coordination.pages.texts.module import ANSWER, BOARD
+from coordination.pages.texts.module import ANSWER, BOARD, OUTCOMES
 
 
 class Named(NamedTuple):
@@ -95,17 +95,6 @@ CHOICES = (
     ),
 )
 
-OUTCOMES: dict[str, Text] = {
-    "granted": _("Concedido"),
-    "renewed": _("Renovado"),
-    "released": _("Devuelto"),
-    "expired": _("Caducado"),
-    "revoked": _("Revocado"),
-    "returned": _("Devuelto sin entregar"),
-    "ended": _("Terminado por la autoridad"),
-    "deadlock": _("Rechazado, interbloqueo"),
-}
-
 LISTS: Texts = {
     "bd_changes": {"one": _("1 cambio"), "other": _("{count} cambios")},
     "bd_offered": _("ofrecido"),
@@ -125,15 +114,15 @@ LISTS: Texts = {
 }
 
 EVENTS: Texts = {
-    "bd_event_granted": _("Concedido"),
-    "bd_event_renewed": _("Renovado"),
-    "bd_event_released": _("Devuelto"),
-    "bd_event_expired": _("Caducado"),
+    "bd_event_granted": OUTCOMES["granted"],
+    "bd_event_renewed": OUTCOMES["renewed"],
+    "bd_event_released": OUTCOMES["released"],
+    "bd_event_expired": OUTCOMES["expired"],
     "bd_event_queued": _("Rechazado, en cola"),
     "bd_event_withdrawn": _("Se retira"),
     "bd_event_lapsed": _("Pierde el puesto"),
     "bd_event_offered": _("Ofrecido"),
-    "bd_event_deadlock": _("Rechazado, interbloqueo"),
+    "bd_event_deadlock": OUTCOMES["deadlock"],
     "bd_held_by": _("lo tiene {holder}"),
     "bd_trust_moves": _("confianza {delta}, queda en {score}"),
     "bd_outage": _("por nuestra ausencia: sin penalización"),

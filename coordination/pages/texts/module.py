@@ -2,8 +2,20 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from coordination.pages.texts import Texts
+from coordination.pages.texts import Text, Texts
 from coordination.pages.texts.problems import PROBLEMS
+
+OUTCOMES: dict[str, Text] = {
+    "granted": _("Concedido"),
+    "renewed": _("Renovado"),
+    "released": _("Devuelto"),
+    "expired": _("Caducado"),
+    "revoked": _("Revocado"),
+    "returned": _("Devuelto sin entregar"),
+    "ended": _("Terminado por la autoridad"),
+    "deadlock": _("Rechazado, interbloqueo"),
+}
+"""What a decision did, also the end of a lease."""
 
 KEY: Texts = {
     "key_none": _("Sin clave: la primera vez que lances se crea una en este navegador."),
@@ -23,7 +35,7 @@ KEY: Texts = {
         "pero nadie podrá firmar con él. El espacio sigue siendo tuyo y podrás empezar otra prueba."
     ),
     "unable_insecure": _("Esta página no se sirve por HTTPS y el navegador no da claves."),
-    "unable_no_ed25519": _("Este navegador no sabe firmar con Ed25519."),
+    "unable_no_ed25519": PROBLEMS["problem_unable_no_ed25519"],
     "key_in_memory": _("este navegador no la puede guardar: dura lo que esta página"),
     "key_in_library": _("firma una biblioteca, con la clave en memoria: dura lo que esta página"),
     "key_export_stored": _(
@@ -88,11 +100,11 @@ ANSWER: Texts = {
     "mend_again": _("Lanzar otra vez"),
     "mend_name_signer": _("Poner el DID que firma y lanzar"),
     "mend_new_key": _("Olvidarla, crear otra y lanzar"),
-    "out_granted": _("Concedido"),
-    "out_renewed": _("Renovado"),
+    "out_granted": OUTCOMES["granted"],
+    "out_renewed": OUTCOMES["renewed"],
     "out_lease_held": _("Rechazado: está concedido"),
     "out_deadlock": _("Rechazado: sería un interbloqueo"),
-    "out_released": _("Devuelto"),
+    "out_released": OUTCOMES["released"],
     "out_stale_lease": _("Rechazado: esa concesión ya no vale"),
     "out_not_held": _("Rechazado: no lo tiene"),
     "out_picture": _("El cuadro de espera"),
@@ -230,10 +242,10 @@ BOARD: Texts = {
     "deadlock_asked": _("pidió"),
     "deadlock_waits": _("lo tiene y espera"),
     "deadlock_refused": _("Rechazado a las {at} antes de entrar en la cola."),
-    "event_granted": _("Concedido"),
-    "event_renewed": _("Renovado"),
-    "event_released": _("Devuelto"),
-    "event_expired": _("Caducado"),
+    "event_granted": OUTCOMES["granted"],
+    "event_renewed": OUTCOMES["renewed"],
+    "event_released": OUTCOMES["released"],
+    "event_expired": OUTCOMES["expired"],
     "event_queued": _("En cola"),
     "event_withdrawn": _("Se retira de"),
     "event_lapsed": _("Pierde el puesto en"),

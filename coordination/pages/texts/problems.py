@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from coordination.core.messages import Reason
 from coordination.pages.texts import Text, Texts
+from intramedial.web.errors import WHAT
 
 
 def _problem(reason: str, what: Text, why: Text, mend: Text) -> Texts:
@@ -40,7 +41,7 @@ PROBLEMS: Texts = {
     ),
     **_problem(
         "replayed",
-        _("Esta petición firmada ya se usó."),
+        WHAT["replayed"],
         _("Cada firma vale una sola vez, para que nadie pueda repetirla."),
         _("lanza otra vez y se firmará de nuevo."),
     ),
@@ -64,7 +65,7 @@ PROBLEMS: Texts = {
     ),
     **_problem(
         "rate_limited",
-        _("Has llegado a un límite."),
+        WHAT["rate_limited"],
         _("Hay topes de claves nuevas por dirección y de recursos por espacio de prueba."),
         _("espera un poco o suelta algo de lo que tienes."),
     ),
@@ -82,7 +83,7 @@ PROBLEMS: Texts = {
     ),
     **_problem(
         "too_large",
-        _("La petición es demasiado grande."),
+        WHAT["too_large"],
         _("El cuerpo tiene un tamaño máximo."),
         _("acórtala y lanza otra vez."),
     ),
