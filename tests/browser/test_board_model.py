@@ -173,7 +173,7 @@ def test_the_model_makes_of_messages_what_the_one_in_python_does(page: Page, see
     told = messages(seed)
     board = Board()
     for message in told:
-        board.hear(message)
+        board.apply(message)
     made = page.evaluate(MODEL, told)
     assert by_name(made["holders"], "holder") == by_name(list(board.holders.values()), "holder")
     assert by_name(made["queue"], "actorDid") == board.queue()

@@ -1,4 +1,4 @@
-"""A text compressed once for all sockets is what every client reads, whatever it negotiates."""
+"""A text is compressed once for all sockets, and each client reads it, whatever it negotiates."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ def board(served: uvicorn.Server, workspace: Workspace, key: str, **more: Any) -
 async def test_every_client_reads_the_same(
     served: uvicorn.Server, workspace: Workspace, api_key: str, offer: str
 ) -> None:
-    """Messages whose payloads have a length of one, two and eight bytes."""
+    """The lengths of the messages' payloads take one, two and eight bytes."""
     hub().pace = Pace(heartbeat_s=0.5)
     factory = OFFERS[offer]
     name = workspace.public_id
@@ -73,7 +73,7 @@ async def test_every_client_reads_the_same(
 
 
 async def next_message(client: ClientConnection) -> dict[str, Any]:
-    """The next message that is more than a heartbeat."""
+    """The next message that is not a heartbeat."""
     while True:
         message: dict[str, Any] = orjson.loads(await client.recv())
         if message["type"] == "snapshot" or message["events"]:
