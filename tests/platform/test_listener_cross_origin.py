@@ -1,4 +1,4 @@
-"""A page of another origin can read why the listener refused its signed request, and nothing else of it."""
+"""A page of another origin can read why the listener refused its signed request, and no other answer."""
 
 import httpx
 import pytest
@@ -22,7 +22,7 @@ def server(bootstrapped, tmp_path_factory):
 
 
 def signed(server: ServerProcess, path: str = LEASE) -> dict[str, str]:
-    """The header fields of a signed request of a page elsewhere."""
+    """The header fields of a signed request from a page of another origin."""
     return Agent().sign("POST", server.url + path, TOO_LONG) | ORIGIN
 
 
@@ -61,7 +61,7 @@ def test_too_many_fields(server):
     assert shared(answer)
 
 
-def test_a_request_with_a_key_stays_closed(server):
+def test_an_answer_to_a_request_with_a_key_cannot_be_read(server):
     key = {"authorization": f"Bearer {server.secrets['apiKey']}"}
     for fields in (ORIGIN | key, signed(server) | key, ORIGIN):
         answer = httpx.post(server.url + LEASE, content=TOO_LONG, headers=fields)
@@ -69,7 +69,7 @@ def test_a_request_with_a_key_stays_closed(server):
         assert not shared(answer)
 
 
-def test_nor_is_anything_else_of_the_service_opened(server):
+def test_other_answers_of_the_service_cannot_be_read(server):
     for path, limit in (("/mcp", 4), ("/acceso/", 20), ("/health/live", 1)):
         answer = httpx.post(server.url + path, content=TOO_LONG * limit, headers=signed(server, path))
         assert answer.status_code == 413
@@ -77,7 +77,7 @@ def test_nor_is_anything_else_of_the_service_opened(server):
 
 
 def test_a_request_after_a_signed_one_on_the_same_connection(server):
-    """Its own header fields count."""
+    """Only the fields of the second request decide."""
     with httpx.Client(base_url=server.url) as client:
         assert client.get("/api/none", headers=signed(server)).status_code == 404
         assert not shared(client.post(LEASE, content=TOO_LONG, headers=ORIGIN))
