@@ -166,7 +166,7 @@ async def _sent(reply: Reply, method: str, whole: bool) -> tuple[str, int, list[
     ],
 )
 async def test_an_answer_in_one_piece_equals_one_in_parts(reply: Reply, method: str, way: str) -> None:
-    """A reply that could end a head early, or end the connection, is sent in parts for the server to check."""
+    """A reply that could end a head early, or the connection, is sent in parts for the server to check."""
     found, *sent = await _sent(reply, method, whole=True)
     assert found == way
     assert tuple(sent) == (await _sent(reply, method, whole=False))[1:]
