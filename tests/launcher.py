@@ -41,7 +41,7 @@ LIBRARIES = (
     *("uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvicorn.loops.uvloop"),
     *("uvicorn.protocols.websockets.websockets_sansio_impl", "websockets.server"),
 )
-"""What a server loads that needs no settings. A missing name only costs time."""
+"""Modules that a server loads and that need no settings. A missing name only costs time."""
 
 
 class Started:

@@ -23,7 +23,7 @@ UNSET = (
     "HOST",
     "PORT",
 )
-"""Variables of the developer's shell that no test may see: tests write to the databases that they name."""
+"""Variables of the developer's shell that are removed: tests would write to the databases that they name."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -67,4 +67,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 CLUSTER = pytest.StashKey[Postgres]()
-"""Where the cluster of `--database=postgresql` is stored for `postgres_cluster`."""
+"""The key of the cluster of `--database=postgresql`, for the fixture `postgres_cluster`."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 Counts = Generator[int, None, None]
-"""What a part has done since it was asked last. It may be left after any of them."""
+"""How much a part has done since the last value. The generator may be closed after any value."""
 
 
 class Part(NamedTuple):

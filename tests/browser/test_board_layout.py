@@ -79,7 +79,7 @@ def test_two_names_share_the_room_and_a_short_one_stays_whole(board: Board, serv
 
 
 @pytest.mark.parametrize(("width", "whole"), [(360, 34), (1600, 44)])
-def test_a_circle_names_its_resources_in_full(
+def test_a_cycle_names_its_resources_in_full(
     board: Board, served: ServerProcess, width: int, whole: int
 ) -> None:
     team = Team(served)

@@ -146,7 +146,7 @@ def test_the_details_of_a_resource_by_keyboard_only(
     page.go_back()
     assert "recurso" not in page.url
 
-    # An owner ends the lease: the name typed, a reason given.
+    # An owner revokes the lease: types the name and gives a reason.
     panel.row(name).get_by_role("button").click()
     panel.drawer.get_by_text("Revocar la concesión").click()
     panel.drawer.get_by_label("Nombre del recurso").fill(name)

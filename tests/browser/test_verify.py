@@ -133,7 +133,7 @@ def test_one_changed_byte_turns_it_red(visit: Visit, body: dict[str, Any]) -> No
     assert verify.failed() == ["signature"]
 
 
-def test_an_answer_that_is_not_what_was_signed(visit: Visit, body: dict[str, Any]) -> None:
+def test_an_answer_that_differs_from_the_signed_one_is_detected(visit: Visit, body: dict[str, Any]) -> None:
     body["lease"]["fencingToken"] += 1
     verify = Verify(visit("/verificar/"))
     verify.check(json.dumps(body))

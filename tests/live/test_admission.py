@@ -29,7 +29,7 @@ from tests.live.browser import (
 pytestmark = pytest.mark.usefixtures("authority")
 
 
-async def test_without_credentials(at: str) -> None:
+async def test_missing_and_malformed_credentials_are_refused(at: str) -> None:
     assert await refusal(at, page(None)) == UNAUTHENTICATED
     assert await refusal(at, page("no-such-session")) == UNAUTHENTICATED
     assert await refusal(at, bearer("")) == UNAUTHENTICATED
@@ -37,7 +37,7 @@ async def test_without_credentials(at: str) -> None:
     assert await refusal(at, [(b"authorization", b"Basic YTpi")]) == UNAUTHENTICATED
 
 
-async def test_keys_not_in_force(workspace: Workspace, at: str, api_key: str) -> None:
+async def test_expired_and_revoked_keys_are_refused(workspace: Workspace, at: str, api_key: str) -> None:
     expired = await sync_to_async(provision.create_api_key)(
         workspace, expires_at=timezone.now() - timedelta(seconds=1)
     )
@@ -114,7 +114,7 @@ async def test_a_cookie_is_ignored_beside_a_key(at: str, session: str) -> None:
         "http://evil.example/http://127.0.0.1:8000",
     ],
 )
-async def test_a_session_from_another_sites_page_is_no_socket(
+async def test_a_session_from_another_sites_page_opens_no_socket(
     at: str, session: str, origin: str | None
 ) -> None:
     assert await refusal(at, page(session, origin)) is None
@@ -148,14 +148,14 @@ async def test_a_missing_or_malformed_ticket_is_refused(protocols: list[str]) ->
     assert await refusal(TRIAL_PATH, page(None), protocols) == UNAUTHENTICATED
 
 
-async def test_a_ticket_that_comes_late_or_from_another_site(trial: Trial) -> None:
+async def test_a_late_ticket_and_one_from_another_site_are_refused(trial: Trial) -> None:
     protocols = await ticket_of(trial)
     assert await refusal(TRIAL_PATH, page(None, "https://evil.example"), protocols) is None
     await Ticket.objects.aupdate(expires_at=timezone.now())
     assert await refusal(TRIAL_PATH, page(None), protocols) == UNAUTHENTICATED
 
 
-async def test_a_trial_that_is_over(trial: Trial) -> None:
+async def test_an_ended_trial_is_refused(trial: Trial) -> None:
     protocols = await ticket_of(trial)
     await Trial.objects.filter(pk=trial.pk).aupdate(expires_at=timezone.now())
     assert await refusal(TRIAL_PATH, page(None), protocols) == (4401, "trial_expired")

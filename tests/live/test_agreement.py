@@ -71,7 +71,9 @@ def by_name(holders: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_boards_show_what_is(time: Time, workspace: Workspace, api_key: str, seed: int) -> None:
+async def test_boards_show_the_current_state(
+    time: Time, workspace: Workspace, api_key: str, seed: int
+) -> None:
     chance = random.Random(seed)
     name = workspace.public_id
     boards: list[Board] = []

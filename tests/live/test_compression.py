@@ -22,7 +22,7 @@ from tests.live.browser import acquire
 
 
 @given(st.text(max_size=200), st.one_of(st.text(), st.text(max_size=20).map(lambda text: text * 2000)))
-def test_any_end_after_any_beginning(beginning: str, end: str) -> None:
+def test_any_beginning_and_end_are_read_as_one_text(beginning: str, end: str) -> None:
     payload = b"".join(SharedText(end).compressed_after(beginning)) + b"\x00\x00\xff\xff"
     read = zlib.decompressobj(wbits=-WINDOW_BITS).decompress(payload)
     assert read.decode() == SharedText(end).after(beginning) == beginning + end
@@ -80,7 +80,7 @@ async def next_message(client: ClientConnection) -> dict[str, Any]:
             return message
 
 
-async def test_a_small_frame_that_unfolds_into_a_large_one(
+async def test_a_small_frame_that_decompresses_to_a_large_one_is_refused(
     served: uvicorn.Server, workspace: Workspace, api_key: str
 ) -> None:
     async with board(served, workspace, api_key) as client:

@@ -44,7 +44,7 @@ def test_a_lost_last_message_is_noticed_at_the_next_beat(leap: asyncio.Runner) -
     leap.run(scenario())
 
 
-def test_what_one_process_decides_is_seen_in_the_other(leap: asyncio.Runner) -> None:
+def test_clients_of_one_process_receive_decisions_of_the_other(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
         here, there = Process(world, layer), Process(world, layer)

@@ -84,7 +84,7 @@ async def test_a_member_sees_the_board(at: str, session: str) -> None:
         pass
 
 
-async def test_a_page_served_by_another_name_of_this_machine(at: str, session: str) -> None:
+async def test_a_page_under_another_name_of_this_machine_is_admitted(at: str, session: str) -> None:
     headers = [(b"host", b"localhost:8000"), *page(session, "http://localhost:8000")[1:]]
     async with watching(at, headers):
         pass

@@ -49,14 +49,14 @@ def test_it_is_branded_and_in_spanish(client):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=ids)
-def test_the_list(client, model):
+def test_the_list_of_a_model(client, model):
     answer = client.get(page_of(model, "changelist"), {"q": "x"})
     assert answer.status_code == 200
     assert is_strict(answer)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=ids)
-def test_the_form_for_a_new_row(client, model):
+def test_the_form_of_a_new_row(client, model):
     answer = client.get(page_of(model, "add"))
     assert answer.status_code in (200, 403)  # 403: only the service creates these rows
     if answer.status_code == 200:

@@ -22,7 +22,7 @@ def test_every_app_has_its_tables_where_the_router_sends_it():
 
 
 def test_embedded_files_have_only_their_own_tables():
-    if not EMBEDDED:  # on PostgreSQL the three are one database
+    if not EMBEDDED:  # on PostgreSQL all three are in one database
         return
     assert not any(name.startswith(("lease_", "ledger_")) for name in tables("default"))
     assert "accounts_user" not in tables("leases") | tables("ledger")

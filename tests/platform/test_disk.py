@@ -164,7 +164,7 @@ def test_leases_go_on_when_the_ledger_and_trials_stop(small: ServerProcess) -> N
     agent = Agent()
     assert answer(small, KEYS, {"did": agent.did}, agent)[0] == 201
     assert cycle(small, 0) == (200, 200)
-    filler = fill(small, 10)  # the reserve is 12 of them
+    filler = fill(small, 10)  # less than the reserve of 12 MB
     until(lambda: "is nearly full" in small.log, small)
     assert cycle(small, 1) == (200, 200)
     until(lambda: parts(small) == {"authority": "ok", "accounts": "ok", "ledger": "failed"}, small)

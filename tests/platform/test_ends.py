@@ -202,7 +202,7 @@ class TestSeveralProcesses:
 
 class TestAnnouncement:
     @pytest.mark.parametrize("processes", ["1", "2"])
-    def test_it_is_a_line_like_the_logs_on_stdout(
+    def test_the_address_is_a_line_of_the_log_on_stdout(
         self,
         bootstrapped_postgres: tuple[Path, str],
         postgres_cluster: Postgres,

@@ -30,13 +30,13 @@ from tests.server import ServerProcess
 
 HEAD_S, BODY_S, UNREAD_S = 2, 3, 3
 LATE_S = 20.0
-"""How much later than a limit a connection may end: a sweep, a look, and a machine busy with other work."""
+"""A connection may end so much later than its limit: after a sweep, a poll, and on a busy machine."""
 SURELY_S = 2.5
-"""How long after a limit everything that it ends has ended, if the process runs."""
+"""After this time beyond a limit all its connections have ended, if the process runs."""
 
 
 BESIDES = 3
-"""Sockets of the process that are no connections: the listening one, and two of the event loop."""
+"""Sockets of the process that are not connections: one listens, and two belong to the event loop."""
 
 
 @pytest.fixture(scope="module")

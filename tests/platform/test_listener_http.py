@@ -66,7 +66,7 @@ def chunk(data: bytes, extension: bytes = b"") -> bytes:
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "invalid_request"),
     ],
 )
-def test_requests_over_a_limit_or_without_http_are_refused(
+def test_requests_over_a_limit_and_bytes_without_http_are_refused(
     server: ServerProcess, sent: bytes, status: int, reason: str
 ) -> None:
     """The answer arrives although the client is still sending. Then the connection ends."""

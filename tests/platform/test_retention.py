@@ -106,7 +106,7 @@ def test_without_its_ledger_the_rest_is_purged(monkeypatch):
     assert purging.purge()["trials"] >= 1
 
 
-def test_steps_of_dropping_contents(monkeypatch):
+def test_contents_are_dropped_in_steps(monkeypatch):
     monkeypatch.setattr(log, "AT_ONCE", 2)
     log.append([(f"rcp_steps{n}", "ws_steps", f"leaf {n}") for n in range(5)])
     assert log.drop_contents("ws_steps") == 5
