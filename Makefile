@@ -8,7 +8,7 @@ ON_POSTGRESQL := $(call files_of,accounts,gate limits) \
 	$(call files_of,api,bad_input counted credentials fuzz health receipts scenarios server situations) \
 	$(call files_of,api,trial_agents trial_limits trials) \
 	$(call files_of,identity,key_cache keys nonces signers trials) tests/ledger \
-	$(call files_of,live,agreement deadlocks let_go let_in server told) \
+	$(call files_of,live,admission agreement deadlocks ended_rights messages server) \
 	$(call files_of,mcp,calls contention credentials) tests/platform/test_admin_plans.py \
 	tests/store/test_outbox.py tests/workspaces --ignore=tests/workspaces/test_names.py
 

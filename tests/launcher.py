@@ -1,13 +1,13 @@
-"""Starts servers and commands as forks of a process that has loaded the libraries already.
+"""Starts servers and commands as forks of a process that has already loaded the libraries.
 
-`manage.py` loads other people's code for more than half of its start, and the tests start some hundreds of
-servers and commands. A fork has that code; the product's own modules and settings it loads by itself, in an
-environment of its own, as `python manage.py …` does. What is about the start itself is tested without this.
+`manage.py` loads libraries for more than half of its start, and the tests start some hundreds of servers and
+commands. A fork has the libraries. It loads the product's modules and settings by itself, in its own
+environment, as `python manage.py …` does. Tests of the start itself do not use the launcher.
 
-The launcher is one process beside pytest. It has one thread, listens on a Unix socket in a directory of its
-own, and ends, with all that it has started, when pytest does. Each connection is one started process: the
-request is a JSON line with the descriptors for stdout and stderr beside it; the answers are the process id,
-and, when the process has ended, its exit code.
+The launcher is one process beside pytest. It has one thread, and listens on a Unix socket in its own
+directory. When pytest ends, the launcher ends, with all processes that it has started. Each connection is one
+process. The request is a JSON line, with the descriptors for stdout and stderr. The answers are the process
+id and, when the process has ended, its exit code.
 """
 
 import array
@@ -41,11 +41,11 @@ LIBRARIES = (
     *("uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl", "uvicorn.loops.uvloop"),
     *("uvicorn.protocols.websockets.websockets_sansio_impl", "websockets.server"),
 )
-"""What a server loads that needs no settings. A missing name only costs time."""
+"""Modules that a server loads and that need no settings. A missing name only costs time."""
 
 
 class Started:
-    """A started process, as much like `subprocess.Popen` as the tests need."""
+    """A started process, with the part of `subprocess.Popen` that the tests need."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -57,7 +57,7 @@ class Started:
             raise OSError("the launcher has ended")
 
     def _line(self, within_s: float | None) -> bytes | None:
-        """The next line; None when it does not come in time."""
+        """The next line, or None if it does not come in time."""
         deadline = None if within_s is None else time.monotonic() + within_s
         while b"\n" not in self._heard:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -71,11 +71,11 @@ class Started:
         return line
 
     def poll(self) -> int | None:
-        """The exit code, minus the signal for one that a signal ended; None while it runs."""
+        """The exit code, or the negative number of the signal that ended the process; None while it runs."""
         return self._ended(0)
 
     def wait(self, timeout: float | None = None) -> int:
-        """The exit code, once it has ended. Raises subprocess.TimeoutExpired."""
+        """Wait until the process has ended; returns its exit code. Raises subprocess.TimeoutExpired."""
         code = self._ended(timeout)
         if code is None:
             raise subprocess.TimeoutExpired(f"process {self.pid}", timeout or 0)
@@ -89,21 +89,21 @@ class Started:
             return self.returncode
 
     def send_signal(self, signum: int) -> None:
-        """Send a signal, unless it has ended."""
+        """Send a signal, unless the process has ended."""
         if self.poll() is None:
             os.kill(self.pid, signum)
 
     def terminate(self) -> None:
-        """SIGTERM."""
+        """Send SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Send SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
 
 class Launcher:
-    """The launcher as pytest has it; the process begins with the first start."""
+    """The launcher from the side of pytest. Its process begins with the first start."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -113,8 +113,8 @@ class Launcher:
     def start(
         self, arguments: Sequence[str], env: Mapping[str, str], out: int, errors: int, descriptors: int = 0
     ) -> Started:
-        """Run a program of ours with these arguments, the first of which is its path. `out`, `errors`:
-        descriptors; `descriptors`: how many files it may have open, 0 for as many as here."""
+        """Run a Python program with these arguments, the first of which is its path. `out` and `errors` are
+        descriptors. `descriptors` is how many files it may have open; 0 keeps the limit of this process."""
         request = {"arguments": list(arguments), "env": dict(env), "descriptors": descriptors}
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(self._address())
@@ -127,7 +127,7 @@ class Launcher:
     def run(
         self, arguments: Sequence[str], env: Mapping[str, str], timeout: float
     ) -> "subprocess.CompletedProcess[str]":
-        """The same to its end, with what it wrote."""
+        """Run a program to its end; returns its exit code and what it wrote."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
             started = self.start(arguments, env, out.fileno(), errors.fileno())
             try:
@@ -152,10 +152,10 @@ class Launcher:
             return f"{self._directory}/socket"
 
     def stop(self) -> None:
-        """End the launcher and all that it has started."""
+        """End the launcher and all processes that it has started."""
         with self._lock:
             if self._process is not None:
-                self._process.communicate()  # it ends with its input
+                self._process.communicate()  # the launcher ends when its input ends
                 self._process = None
 
 
@@ -163,7 +163,7 @@ class Launcher:
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """A request and its descriptors."""
+    """Receive a request and its descriptors."""
     size = int.from_bytes(_exactly(connection, 4), "big")
     _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(2 * array.array("i").itemsize))
     found = array.array("i")
@@ -185,7 +185,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
 
 
 def launch(address: str) -> dict[str, Any]:
-    """Start what is asked for until stdin ends; returns, in each started process, its request."""
+    """Start the requested programs until stdin ends. In each started process it returns the request."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen(64)
@@ -223,7 +223,7 @@ def launch(address: str) -> dict[str, Any]:
             elif descriptor in running:
                 pid, connection = running[descriptor]
                 if descriptor == connection.fileno():
-                    os.kill(pid, signal.SIGKILL)  # the process that asked for it has ended
+                    os.kill(pid, signal.SIGKILL)  # the process that requested it has ended
                     poll.unregister(descriptor)
                     continue
                 _, status = os.waitpid(pid, 0)
@@ -238,7 +238,7 @@ def launch(address: str) -> dict[str, Any]:
 
 
 def become(request: dict[str, Any], descriptors: Sequence[int]) -> None:
-    """Make of a fork the process that is asked for: its files, environment, limits and arguments."""
+    """Turn a fork into the requested process: set its files, environment, limits and arguments."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     for at, given in enumerate((nothing, *descriptors)):
         os.dup2(given, at)

@@ -1,4 +1,4 @@
-"""Loaded by pytest before everything else (`-p tests.plugin`): sets the environment that the settings read.
+"""A plugin that pytest loads first (`-p tests.plugin`). It sets the environment that the settings read.
 
 `--database=postgresql` runs the tests on a private PostgreSQL cluster instead of SQLite files.
 """
@@ -23,7 +23,7 @@ UNSET = (
     "HOST",
     "PORT",
 )
-"""Variables of the developer's shell that no test may see: tests write to the databases that they name."""
+"""Variables of the developer's shell that are removed: tests would write to the databases that they name."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,15 +41,12 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     early_config.add_cleanup(lambda: shutil.rmtree(data_dir, ignore_errors=True))
     os.environ["INTRAMEDIAL_DATA_DIR"] = data_dir
     os.environ["INTRAMEDIAL_LOG_LEVEL"] = "WARNING"
-    if not any(
-        name.startswith("COVERAGE_") for name in os.environ
-    ):  # forks of a traced process are not traced
+    if not any(name.startswith("COVERAGE_") for name in os.environ):  # coverage does not follow forks
         server.launcher = Launcher()
         early_config.add_cleanup(server.launcher.stop)
     given = early_config.known_args_namespace
-    if given.database == "postgresql" and not getattr(
-        given, "numprocesses", None
-    ):  # the workers of xdist have one each
+    # With xdist, each worker has its own cluster, and this process needs none.
+    if given.database == "postgresql" and not getattr(given, "numprocesses", None):
         cluster = Postgres().start()
         early_config.add_cleanup(cluster.remove)
         early_config.stash[CLUSTER] = cluster
@@ -58,7 +55,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 
 LONG_FIRST = ("browser", "platform", "store")
-"""Folders whose files take long. As they come first, no process is left alone with one of them at the end."""
+"""Folders whose files take long. They come first, so that at the end no process runs one of them alone."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -70,4 +67,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 CLUSTER = pytest.StashKey[Postgres]()
-"""Where the cluster of `--database=postgresql` is stored for `postgres_cluster`."""
+"""The key of the cluster of `--database=postgresql`, for the fixture `postgres_cluster`."""

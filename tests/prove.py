@@ -1,8 +1,8 @@
 """The long runs: `make prove`, or `python -m tests.prove [--minutes N] [--seed N] [PART …]`.
 
-`make test` runs a short slice of each; here each goes on to its target. With `--minutes` the parts share that
-time, and a part ends where its share does. Each part prints what it has counted, its target and its seed; the
-first fault ends the program with exit code 1, and the same seed finds it again.
+`make test` runs a short slice of each part; here each part runs to its target. With `--minutes` the parts
+share that time, and each part ends when its share is over. Each part prints its counts, its target and its
+seed. The first fault ends the program with exit code 1, and the same seed finds the fault again.
 """
 
 import argparse
@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 Counts = Generator[int, None, None]
-"""What a part has done since it was asked last. It may be left after any of them."""
+"""How much a part has done since the last value. The generator may be closed after any value."""
 
 
 class Part(NamedTuple):
-    """`run` is given the seed. `target`: how many are asked for, of what `unit`."""
+    """`run` takes the seed. `target` is how many of `unit` the part runs."""
 
     run: Callable[[int], Counts]
     target: int
@@ -31,7 +31,7 @@ class Part(NamedTuple):
 
 
 def model(seed: int) -> Counts:
-    """Every state of small worlds. There is no chance in it."""
+    """Every state of small worlds. It does not depend on the seed."""
     from tests.core.explore import FULL, Explorer
 
     for world in FULL:
@@ -39,7 +39,7 @@ def model(seed: int) -> Counts:
 
 
 def walks(seed: int) -> Counts:
-    """Random histories in the core, each step compared with the reference."""
+    """Random histories in the core. Each step is compared with the reference."""
     from tests.core.test_against_reference import walk
 
     while True:
@@ -49,7 +49,7 @@ def walks(seed: int) -> Counts:
 
 
 def stored(kind: str) -> Callable[[int], Counts]:
-    """Random histories through a store; after each step it is compared with the core."""
+    """Random histories through a store. After each step the store is compared with the core."""
 
     def run(seed: int) -> Counts:
         from tests.store.test_machine import StoreMachine
@@ -68,7 +68,7 @@ def stored(kind: str) -> Callable[[int], Counts]:
 
 
 def step(machine: Any, dice: random.Random, leases: list[tuple[str, str, str]]) -> None:
-    """One step of `tests.store.test_machine`, chosen by the dice."""
+    """One random step of `tests.store.test_machine`."""
     from coordination.core.model import Mode
 
     lease = dice.choice(leases[-12:])
@@ -137,7 +137,7 @@ def histories(kind: str, processes: int) -> Callable[[int], Counts]:
 
 
 def kills(kind: str, killed: str) -> Callable[[int], Counts]:
-    """`kill -9` of a server, or of its PostgreSQL, under 32 clients. The instants are not seeded."""
+    """`kill -9` of a server, or of its PostgreSQL, with 32 clients. The seed does not fix the instants."""
 
     def run(seed: int) -> Counts:
         from tests.store.kill9 import ENV, Trial, back
@@ -155,7 +155,7 @@ def kills(kind: str, killed: str) -> Callable[[int], Counts]:
 
 
 def half_cycles(seed: int) -> Counts:
-    """Two processes close the halves of a cycle of 2, 3 or 5 at one instant: exactly one is refused."""
+    """Two processes close a cycle of 2, 3 or 5 agents at one instant. Exactly one request is refused."""
     from tests.store import halfcycles
     from tests.store.authorities import private_postgres
 
@@ -192,7 +192,7 @@ PARTS = {
 
 @contextmanager
 def database(kind: str) -> Iterator[Any]:
-    """A `Database` of the tests of the store, with the authority's tables."""
+    """A `Database` of `tests.store`, with the authority's tables."""
     from intramedial import databases
     from tests.store.authorities import (
         PostgresDatabase,
@@ -214,7 +214,7 @@ def database(kind: str) -> Iterator[Any]:
 
 @contextmanager
 def served(kind: str, env: dict[str, str]) -> Iterator[tuple[Any, Any]]:
-    """A server, and the durable cluster that it may use."""
+    """A server, and the durable cluster if it uses one."""
     from tests.server import ServerProcess, bootstrap
     from tests.services import Postgres
     from tests.store.authorities import private_directory
@@ -234,8 +234,8 @@ def served(kind: str, env: dict[str, str]) -> Iterator[tuple[Any, Any]]:
 
 
 def prove(name: str, part: Part, seed: int, until: float) -> bool:
-    """Run one part to its target or until an instant of the steady clock, and print a line; whether all was
-    right."""
+    """Run one part to its target or until an instant of the monotonic clock, and print a line; returns
+    whether the part found no fault."""
     began, done, fault = time.monotonic(), 0, ""
     counts = part.run(seed)
     try:

@@ -1,7 +1,7 @@
-"""Chromium against a served product.
+"""Chromium against a real server.
 
-Every page that a test opens is watched: it may ask no other host, break no content security policy, throw
-nothing and write no error to the console.
+Every page that a test opens is watched. It must not ask another host, break the content security policy,
+throw an error, or write an error to the console.
 """
 
 import re
@@ -19,7 +19,7 @@ from tests.browser.panel import Panel, Team
 from tests.server import ServerProcess
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-# Quiet: a browser that looks for updates would ask hosts of its own.
+# Without these, the browser would look for updates at other hosts.
 FLAGS = [
     "--no-sandbox",
     "--no-first-run",
@@ -28,16 +28,16 @@ FLAGS = [
     "--disable-sync",
     "--disable-quic",
 ]
-# The browser logs every answer that is not a success; refusals and problems are such, and are meant.
+# The browser logs each answer that is not a success. Tests intend refusals and problems.
 ANSWER_LOGGED = re.compile(r"^Failed to load resource: the server responded with a status of 4\d\d")
 
 
-expect.set_options(timeout=30_000)  # on a machine that is busy with other work
+expect.set_options(timeout=30_000)  # for a busy machine
 
 
 @dataclass
 class Watched:
-    """A page under watch; `faults` is what it did wrong."""
+    """A page that is watched. `faults` lists what it did wrong."""
 
     page: Page
     faults: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Watched:
 
 
 def chromium() -> str:
-    """Where Chromium is, as the system has it."""
+    """The path of the system's Chromium."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     assert path, f"none of {', '.join(NAMES)} is installed (Debian: apt-get install chromium)"
     return path
@@ -53,7 +53,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="package")
 def served(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """One server for all browser tests; each visitor has a trial of their own in it."""
+    """One server for all browser tests. Each visitor has their own trial."""
     data_dir = tmp_path_factory.mktemp("browser") / "data"
     shutil.copytree(bootstrapped, data_dir)
     many = ("INTRAMEDIAL_TRIALS_PER_HOUR", "INTRAMEDIAL_LOGIN_TRIES", "INTRAMEDIAL_ACCESS_REQUESTS")
@@ -66,10 +66,10 @@ def served(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Chromium, as the system has it.
+    """The system's Chromium.
 
-    Not for the whole session: as long as it is open, Playwright's event loop runs in this thread, and neither
-    asynchronous tests nor Django's synchronous calls may.
+    It is not open for the whole session: while it is open, Playwright's event loop runs in this thread, and
+    neither asynchronous tests nor Django's synchronous calls can run.
     """
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
@@ -79,9 +79,9 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(browser: Browser, served: ServerProcess) -> Iterator[Callable[..., Page]]:
-    """`visit(path="/", origin=…, expect=…, **context)`: a new visitor on that page, watched until the end.
+    """`visit(path="/", origin=…, expect=…, **context)` opens a page as a new visitor, watched until the end.
 
-    `expect` are patterns of console errors that the test provokes; `context` goes to the browser context.
+    `expect` has patterns of console errors that the test causes. `context` goes to the browser context.
     """
     contexts: list[BrowserContext] = []
     watched: list[tuple[Watched, tuple[str, ...], str]] = []
@@ -107,7 +107,7 @@ def visit(browser: Browser, served: ServerProcess) -> Iterator[Callable[..., Pag
 
 @pytest.fixture
 def board(visit: Callable[..., Page]) -> Callable[..., Panel]:
-    """`board(team, query="", …)`: a browser of its own on the board, watched like every page."""
+    """`board(team, query="", …)` opens the board in a new browser context, watched like every page."""
 
     def open_board(team: Team, query: str = "", **context: Any) -> Panel:
         page = visit("/llms.txt", origin=team.server.url, **context)
@@ -120,11 +120,11 @@ def board(visit: Callable[..., Page]) -> Callable[..., Panel]:
 def _watch(page: Page) -> Watched:
     watched = Watched(page)
 
-    def said(message: Any) -> None:
+    def logged(message: Any) -> None:
         if message.type in ("error", "warning") and not ANSWER_LOGGED.match(message.text):
             watched.faults.append(f"console: {message.text}")
 
-    page.on("console", said)
+    page.on("console", logged)
     page.on("pageerror", lambda error: watched.faults.append(f"thrown: {error}"))
     page.on("request", lambda request: watched.requested.append(request.url))
     return watched

@@ -1,7 +1,7 @@
-"""How long a first visitor waits: `python -m tests.browser.first_result` prints it, in milliseconds.
+"""How long a first visitor waits: `python -m tests.browser.first_result` prints it in milliseconds.
 
-From the keystroke to the verified receipt on the screen, of visitors who have no key yet, on a warm server of
-its own: fetching what shows the answer, making and registering the key, signing, deciding, verifying.
+The time is from the keystroke to the verified receipt on the screen, for visitors without a key, on a private
+server that is warm. The browser loads scripts, makes and registers the key, signs, and verifies the receipt.
 """
 
 import tempfile
@@ -29,7 +29,7 @@ WATCH = """() => new Promise((resolve) => {
 
 
 def once(page: Page, url: str) -> dict[str, float]:
-    """One visitor: opens the page, presses Ctrl+Enter."""
+    """The times of one visitor, who opens the page and presses Ctrl+Enter."""
     page.goto(url, wait_until="networkidle")
     page.locator("#lanzar[data-ready]").wait_for()
     page.evaluate(f"() => {{ window.seen = ({WATCH})(); }}")
@@ -39,7 +39,7 @@ def once(page: Page, url: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the times."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         data_dir = bootstrap(Path(folder), {})
         server = ServerProcess(data_dir, {"INTRAMEDIAL_TRIALS_PER_HOUR": "1000"}).start()
@@ -54,7 +54,7 @@ def main() -> None:
             browser.close()
             server.kill()
     for name in ("answer", "verified"):
-        times = [visit[name] for visit in found[1:]]  # the first one warms the server
+        times = [visit[name] for visit in found[1:]]  # the first visit warms the server
         print(f"{name}: median {median(times):.0f} ms, longest {max(times):.0f} ms, of {len(times)} visitors")
 
 

@@ -1,4 +1,4 @@
-"""The module page as a visitor uses it."""
+"""Lanzar, the part of the module page that sends requests, as a visitor uses it."""
 
 import json
 import sqlite3
@@ -10,14 +10,14 @@ from tests.server import ServerProcess
 
 
 def change_trial(server: ServerProcess, did: str, what: str) -> None:
-    """Set columns of the trial that `did` began, as time or use would: `calls_used = 32`."""
+    """Set columns of the trial of `did`, as time or use changes them: `calls_used = 32`."""
     with sqlite3.connect(server.data_dir / "default.sqlite3", timeout=20) as database:
         changed = database.execute(f"UPDATE workspaces_trial SET {what} WHERE did = ?", (did,))
         assert changed.rowcount == 1
 
 
 class Lanzar:
-    """Words for what a visitor does on the module page and where they look."""
+    """What a visitor does in Lanzar, and the elements that they look at."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -30,7 +30,7 @@ class Lanzar:
 
     @property
     def text(self) -> str:
-        """What stands in the editor, whichever it is."""
+        """The text in the editor, in either kind of editor."""
         text: str = self.page.locator("json-editor").evaluate("editor => editor.value")
         return text
 
@@ -44,31 +44,31 @@ class Lanzar:
         return body
 
     def choose(self, operation: str) -> None:
-        """Pick an operation by its wire name."""
+        """Choose an operation by its name in the API."""
         self.page.locator(f'input[name="operation"][value="{operation}"]').check()
 
     def write(self, **members: Any) -> None:
-        """Change members of the JSON in the editor; None takes one away."""
+        """Change members of the JSON in the editor. None removes a member."""
         body = {**json.loads(self.text), **members}
         kept = {name: value for name, value in body.items() if value is not None}
         self.fill(json.dumps(kept, indent=2, ensure_ascii=False))
 
     def fill(self, text: str) -> None:
-        """Type over what stands in the editor."""
+        """Replace the text in the editor."""
         self.editor.focus()
         self.page.keyboard.press("ControlOrMeta+a")
         self.page.keyboard.insert_text(text)
 
     def add_agent(self) -> None:
-        """Make another agent of the trial; it signs from now on."""
+        """Add an agent to the trial. It signs from now on."""
         before = self.page.locator(".signers input").count()
         self.page.get_by_role("button", name="Añadir otro agente").click()
         expect(self.page.locator(".signers input")).to_have_count(before + 1)
 
     def sign_as(self, letter: str) -> None:
-        """Let another agent of the trial sign."""
+        """Choose the agent of the trial that signs."""
         self.page.locator(".signers").get_by_role("radio", name=letter, exact=True).check()
 
     def section(self, resource: str) -> Locator:
-        """A resource's section of track on the board."""
+        """The part of the board that shows a resource."""
         return self.board.locator(".section", has=self.page.get_by_text(resource, exact=True))

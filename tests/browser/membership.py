@@ -1,7 +1,7 @@
-"""Members of workspaces of a served product, whose databases are its own: made by a process beside it.
+"""Members of workspaces on a real server. A process beside the server changes them in the server's databases.
 
 `python -m tests.browser.membership URL` reads lines, {"role": …} | {"remove": user} | {"log_out": session} |
-{"log_in": user}, and answers each with one.
+{"log_in": user}, and prints a line of JSON for each.
 """
 
 import json
@@ -14,7 +14,7 @@ from tests.server import ROOT, ServerProcess
 
 
 def asked(server: ServerProcess, **what: Any) -> dict[str, Any]:
-    """Ask for something beside `server`: `role` makes a workspace with a key and a member."""
+    """Make a change beside `server`; returns its result. `role` makes a workspace with a key and a member."""
     if server.beside is None:
         server.beside = subprocess.Popen(
             [sys.executable, "-m", "tests.browser.membership", server.url],
@@ -28,13 +28,13 @@ def asked(server: ServerProcess, **what: Any) -> dict[str, Any]:
     assert stdin is not None and stdout is not None
     print(json.dumps(what), file=stdin, flush=True)
     line = stdout.readline()
-    assert line, "the process beside the server has ended; what it said is above"
+    assert line, "the process beside the server has ended; its output is above"
     answer: dict[str, Any] = json.loads(line)
     return answer
 
 
 def done(what: dict[str, Any], url: str) -> dict[str, Any]:
-    """Do it; what came of it."""
+    """Make one change; returns its result."""
     from django.contrib.auth import get_user_model
     from django.contrib.sessions.models import Session
 
@@ -59,7 +59,7 @@ def done(what: dict[str, Any], url: str) -> dict[str, Any]:
 
 
 def main(url: str) -> None:
-    """Until there is nothing more to do."""
+    """Make the changes that stdin asks for, until stdin ends."""
     import django
 
     django.setup()
@@ -67,7 +67,7 @@ def main(url: str) -> None:
 
     for line in sys.stdin:
         print(json.dumps(done(json.loads(line), url)), flush=True)
-        connections.close_all()  # the server's databases are left alone meanwhile
+        connections.close_all()  # no connection to the server's databases stays open
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The live board of a workspace as a member uses it, and the agents that are seen on it."""
+"""The live board of a workspace as a member uses it, and the agents that it shows."""
 
 import json
 import time
@@ -31,7 +31,7 @@ KEEP = """(resource) => {
 
 
 class Team:
-    """A workspace of its own on a server, with one member; `ask` speaks for its agents."""
+    """A new workspace on a server, with one member. `ask` sends requests for its agents."""
 
     def __init__(self, server: ServerProcess, role: str = "owner") -> None:
         self.server = server
@@ -41,7 +41,7 @@ class Team:
         self.url = f"{server.url}/espacios/{self.workspace}/panel/"
 
     def ask(self, operation: str, resource: str, agent: str = ANA) -> dict[str, Any]:
-        """The body of the answer to `lease` or `release`."""
+        """Send `lease` or `release`; returns the body of the answer."""
         request = urllib.request.Request(
             f"{self.server.url}/api/v1/acp/coordination/{operation}",
             json.dumps({"resource": resource, "actorDid": agent}).encode(),
@@ -55,18 +55,18 @@ class Team:
         return body
 
     def take(self, resource: str, agent: str = ANA) -> int:
-        """Be granted a resource; the token."""
+        """Acquire a free resource; returns the fencing token."""
         answer = self.ask("lease", resource, agent)
         assert answer["ok"], answer
         return int(answer["lease"]["fencingToken"])
 
     def wait(self, resource: str, agent: str) -> None:
-        """Be refused, and queued."""
+        """Acquire a resource that is held, and wait in its queue."""
         answer = self.ask("lease", resource, agent)
         assert (answer["ok"], answer.get("queued")) == (False, True), answer
 
     def deadlock(self, one: str = "lock:a", other: str = "lock:b") -> None:
-        """Ana holds one and waits for the other; Bea holds that and is refused the first."""
+        """Ana holds `one` and waits for `other`. Bea holds `other` and is refused `one`."""
         self.take(one, ANA)
         self.take(other, BEA)
         self.wait(other, ANA)
@@ -74,7 +74,7 @@ class Team:
 
 
 class Panel:
-    """Words for what is on the page."""
+    """The elements of the board's page, and what a member does with them."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -91,7 +91,7 @@ class Panel:
 
     @property
     def changes(self) -> Locator:
-        """The button that says how much has not been moved."""
+        """The button that shows how many rows have not been moved."""
         return self.view.locator('[data-part="changes"]')
 
     def row(self, resource: str) -> Locator:
@@ -100,19 +100,19 @@ class Panel:
         return self.view.get_by_role("row").filter(has=named)
 
     def keep(self, resource: str) -> None:
-        """From now on keep all that the row of a resource shows, and its timer behind it, for `kept`."""
+        """From now on record for `kept` what the row of a resource shows, followed by its timer."""
         self.page.evaluate(KEEP, resource)
 
     def kept(self, words: str | Pattern[str]) -> Locator:
-        """What the row has shown with these words, however short a time."""
+        """The texts with these words that the row has shown, for however short a time."""
         return self.page.locator("#kept p").filter(has_text=words)
 
     def choose(self, view: str) -> None:
-        """Go to another view."""
+        """Choose another view."""
         self.page.get_by_role("navigation", name="Vistas del panel").get_by_role("link", name=view).click()
 
     def hide(self, hidden: bool) -> None:
-        """As if the tab went to the back, or came to the front."""
+        """Let the page believe that its tab went to the background or came to the front."""
         self.page.evaluate(
             """(hidden) => {
               Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
@@ -123,14 +123,14 @@ class Panel:
 
 
 def opened(browser: Browser, team: Team, query: str = "", **context: Any) -> Panel:
-    """The board in a browser of its own."""
+    """The board in a new browser context."""
     fresh = browser.new_context(locale="es-ES", **context)
     fresh.add_cookies([team.cookie])
     return Panel(fresh.new_page(), team.url + query)
 
 
 def seen_after_ms(panels: list[Panel], team: Team, resource: str) -> list[float]:
-    """How long after the answer to a grant each board shows it."""
+    """The milliseconds from the answer to a grant until each board shows it."""
     for panel in panels:
         panel.page.evaluate(
             """(resource) => {

@@ -1,6 +1,6 @@
-"""A browser whose tabs hide one another, as those of people do.
+"""A browser whose tabs hide one another, as in ordinary use.
 
-Playwright tells every page that it is looked at. So this one is spoken to in its own protocol.
+Playwright makes every page visible. So these tests use the browser's own protocol (CDP).
 """
 
 import itertools
@@ -21,7 +21,7 @@ PATIENCE_S = 30.0
 
 
 class Tab:
-    """A tab; `session` is how the browser is spoken to about it."""
+    """A tab. `session` is the id of the protocol session for it."""
 
     def __init__(self, tabs: "Tabs") -> None:
         self.tabs = tabs
@@ -29,20 +29,20 @@ class Tab:
         attached = tabs.ask("Target.attachToTarget", targetId=self.target, flatten=True)
         self.session = attached["sessionId"]
 
-    def tell(self, method: str, **what: Any) -> Any:
-        """Ask for something of this tab."""
+    def ask(self, method: str, **what: Any) -> Any:
+        """The result of a method of the protocol for this tab."""
         return self.tabs.ask(method, self.session, **what)
 
     def show(self) -> None:
-        """Bring it to the front; the one that was there is hidden."""
+        """Bring the tab to the front, which hides the one that was there."""
         self.tabs.ask("Target.activateTarget", targetId=self.target)
 
     def run(self, script: str) -> Any:
-        """The value of an expression on its page."""
-        return self.tell("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")
+        """The value of an expression on the tab's page."""
+        return self.ask("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")
 
     def wait(self, script: str, wanted: Any = True) -> None:
-        """Wait until an expression has that value."""
+        """Wait until an expression on the page has a value."""
         deadline = time.monotonic() + PATIENCE_S
         while (found := self.run(script)) != wanted:
             assert time.monotonic() < deadline, f"{script} is {found!r}, not {wanted!r}"
@@ -50,7 +50,7 @@ class Tab:
 
 
 class Tabs:
-    """The browser, with a profile of its own."""
+    """The browser with its own profile."""
 
     def __init__(self, profile: Path) -> None:
         self.profile = profile
@@ -89,11 +89,11 @@ class Tabs:
         return answer["result"]
 
     def open(self, url: str, cookie: dict[str, Any], first: str, ready: Callable[[Tab], None]) -> Tab:
-        """A tab on a page, with a script that runs there before all others."""
+        """Open a page in a new tab, with a script that runs before all others."""
         tab = Tab(self)
-        tab.tell("Network.setCookie", **cookie)
-        tab.tell("Page.enable")
-        tab.tell("Page.addScriptToEvaluateOnNewDocument", source=first)
-        tab.tell("Page.navigate", url=url)
+        tab.ask("Network.setCookie", **cookie)
+        tab.ask("Page.enable")
+        tab.ask("Page.addScriptToEvaluateOnNewDocument", source=first)
+        tab.ask("Page.navigate", url=url)
         ready(tab)
         return tab

@@ -1,4 +1,4 @@
-"""An account in a browser: from asking for access to its end, by keyboard, in every size and theme."""
+"""An account in a browser, from the request for access to its deletion, in all sizes and themes."""
 
 import secrets
 from collections.abc import Callable
@@ -25,25 +25,25 @@ OF_AN_ACCOUNT = (
 
 
 def press_to(page: Page, name: str) -> None:
-    """Go on with Tab to what has that label or those words."""
+    """Press Tab until the element with this label or text has the focus."""
     for _ in range(60):
         page.keyboard.press("Tab")
-        said = page.evaluate(
+        words = page.evaluate(
             "[document.activeElement.labels?.[0]?.innerText, document.activeElement.innerText].join(' ')"
         )
-        if name in said:
+        if name in words:
             return
     pytest.fail(f"{name} cannot be reached by keyboard")
 
 
 def fine(page: Page) -> None:
-    """Accessible, and no wider than the screen."""
+    """Assert that the page is accessible and not wider than the screen."""
     assert violations(page) == [], page.url
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0, page.url
 
 
 def sign_up(page: Page, beta: str, email: str) -> None:
-    """Fill in the form and send it."""
+    """Fill in the form to sign up, and send it."""
     page.get_by_label("Correo electrónico").fill(email)
     page.get_by_label("Contraseña", exact=True).fill(PASSWORD)
     page.get_by_label("Contraseña de la beta").fill(beta)
@@ -51,7 +51,7 @@ def sign_up(page: Page, beta: str, email: str) -> None:
 
 
 def end_account(page: Page, email: str) -> None:
-    """The end: the password again, the address typed."""
+    """Delete the account: give the password again and type the address."""
     page.get_by_label("Tu contraseña").fill(PASSWORD)
     page.get_by_role("button", name="Seguir").click()
     page.get_by_label("Escribe la dirección de la cuenta").fill("otra@example.com")
@@ -62,7 +62,9 @@ def end_account(page: Page, email: str) -> None:
     page.get_by_role("button", name="Borrar mi cuenta").click()
 
 
-def test_from_asking_for_access_to_the_end_of_the_account(visit: Visit, served: ServerProcess) -> None:
+def test_from_the_request_for_access_to_the_deletion_of_the_account(
+    visit: Visit, served: ServerProcess
+) -> None:
     email = f"ana-{secrets.token_hex(4)}@example.com"
     page = visit("/")
     page.get_by_role("complementary").get_by_role("link", name="con este formulario").click()
@@ -84,7 +86,7 @@ def test_from_asking_for_access_to_the_end_of_the_account(visit: Visit, served: 
     sign_up(page, served.secrets["betaPassword"], email)
     expect(page).to_have_url(f"{served.url}/espacios/")
 
-    # By keyboard alone from here: the menu, the account, a name.
+    # From here on by keyboard only: the menu, the account, a name.
     press_to(page, "Cuenta")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Salir")).to_be_visible()
@@ -99,7 +101,7 @@ def test_from_asking_for_access_to_the_end_of_the_account(visit: Visit, served: 
     page.keyboard.press("Enter")
     expect(page.get_by_text("Guardado.")).to_be_visible()
 
-    # Two steps: the code, the recovery codes once, and log-in with both.
+    # Two-step verification: the code, the recovery codes, which are shown once, and log-in with both.
     page.get_by_role("link", name="Activarla").click()
     page.get_by_label("Tu contraseña").fill(PASSWORD)
     page.get_by_role("button", name="Seguir").click()
@@ -129,7 +131,7 @@ def test_from_asking_for_access_to_the_end_of_the_account(visit: Visit, served: 
 
 
 def code_of(secret: str) -> str:
-    """What the app shows now."""
+    """The code that an authenticator app shows now."""
     return str(format_hotp_value(hotp_value(secret, next(iter(yield_hotp_counters_from_time())))))
 
 
@@ -151,7 +153,7 @@ def test_every_page_is_accessible_in_both_themes_and_sizes(visit: Visit, served:
 
 
 def in_all(page: Page) -> None:
-    """The page as it stands, narrow in the dark and wide in the light."""
+    """Check the page as it is: narrow in the dark theme, and wide in the light theme."""
     for width, theme in ((360, "dark"), (1600, "light")):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme="dark" if theme == "dark" else "light")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 
 def log_in(page: Page, server: ServerProcess) -> None:
-    """Log in as the administrator that `bootstrap` made, by the door that there is for everybody."""
+    """Log in on the ordinary page, as the administrator that `bootstrap` made."""
     page.get_by_label("Correo electrónico").fill(server.secrets["adminEmail"])
     page.get_by_label("Contraseña", exact=True).fill(server.secrets["adminPassword"])
     page.get_by_label("Contraseña de la beta").fill(server.secrets["betaPassword"])
@@ -24,11 +24,11 @@ def log_in(page: Page, server: ServerProcess) -> None:
     expect(page.get_by_role("heading", name="Qué hay")).to_be_visible()
 
 
-def test_a_key_is_made_and_shown_once(visit: Callable[..., Page], served: ServerProcess) -> None:
+def test_a_key_is_created_and_shown_once(visit: Callable[..., Page], served: ServerProcess) -> None:
     page = visit("/admin/")
     log_in(page, served)
     page.goto(f"{served.url}/admin/workspaces/apikey/add/")
-    # The workspace is found by typing, which is the admin's own script at work.
+    # The admin's own script finds the workspace while one types.
     page.get_by_role("combobox").first.click()
     page.locator(".select2-search__field").fill("Demo")
     page.get_by_role("option", name="Demo").click()
@@ -41,13 +41,13 @@ def test_a_key_is_made_and_shown_once(visit: Callable[..., Page], served: Server
 
 
 def act_on_first(page: Page, action: str) -> None:
-    """Choose the first row of a list and do that to it."""
+    """Apply an action to the first row of a list."""
     page.locator("#result_list .action-select").first.check()
     page.get_by_label("Acción:").select_option(label=action)
     page.get_by_role("button", name="Ir").click()
 
 
-def test_an_administrator_does_all_there_is_to_do(visit: Callable[..., Page], served: ServerProcess) -> None:
+def test_an_administrator_can_do_all_tasks(visit: Callable[..., Page], served: ServerProcess) -> None:
     page = visit("/pedir-acceso/")
     page.get_by_label("Correo electrónico").fill(f"pide-{secrets.token_hex(4)}@example.com")
     page.get_by_label("Para qué lo quieres").fill("Agentes que despliegan.")
@@ -100,21 +100,21 @@ def test_an_administrator_does_all_there_is_to_do(visit: Callable[..., Page], se
 
 
 @pytest.mark.parametrize(("width", "theme", "first"), [(360, "dark", 0), (1600, "light", 2)])
-def test_lists_can_be_read_by_everybody(
+def test_lists_are_accessible(
     visit: Callable[..., Page], served: ServerProcess, width: int, theme: str, first: int
 ) -> None:
     page = visit("/admin/", color_scheme=theme, viewport={"width": width, "height": 900})
     log_in(page, served)
     lists = page.locator("#content-main th a").evaluate_all("links => links.map(link => link.href)")
     assert len(lists) > 20
-    for address in lists[first::4]:  # drawn alike: some in each size
+    for address in lists[first::4]:  # they look alike, so each size has some of them
         page.goto(address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         fine(page)
 
 
 def lease(server: ServerProcess, resource: str, agent: str) -> dict[str, Any]:
-    """Have an agent of the demo workspace ask for a resource."""
+    """Acquire a resource for an agent of the demo workspace; returns the answer."""
     request = urllib.request.Request(
         f"{server.url}/api/v1/acp/coordination/lease",
         json.dumps({"resource": resource, "actorDid": agent}).encode(),

@@ -1,4 +1,4 @@
-"""What templates, scripts and words must agree on; no browser needed."""
+"""Templates, scripts and texts agree with one another. These tests need no browser."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ ICON = re.compile(r"""\bicon\(\s*"([\w-]+)\"""")
 
 
 def imports(module: Path) -> set[Path]:
-    """Everything a module imports, itself included."""
+    """All modules that a module imports, and itself."""
     found: set[Path] = set()
     waiting = [module]
     while waiting:
@@ -49,14 +49,14 @@ def test_scripts_of_one_page_preload_a_module_once() -> None:
     assert len(preloaded) == len(set(preloaded)) > 20
 
 
-def test_every_event_and_state_of_the_board_has_words() -> None:
-    said = board_texts.all_texts()
-    assert {f"bd_event_{kind}" for kind in Kind} <= set(said)
+def test_every_event_and_state_of_the_board_has_a_text() -> None:
+    texts = board_texts.all_texts()
+    assert {f"bd_event_{kind}" for kind in Kind} <= set(texts)
     states = ("off", "connecting", "live", "old", "delayed", "reconnecting", "paused")
-    assert {f"live_{state}" for state in (*states, "ended", "removed", "missing")} <= set(said)
+    assert {f"live_{state}" for state in (*states, "ended", "removed", "missing")} <= set(texts)
     causes = ("released", "expired", "withdrawn", "lapsed", "granted")
-    assert {f"bd_ended_{cause}" for cause in (*causes, "forgotten")} <= set(said)
-    assert {f"bd_spark_{line.name}" for line in board_texts.SPARKLINES} <= set(said)
+    assert {f"bd_ended_{cause}" for cause in (*causes, "forgotten")} <= set(texts)
+    assert {f"bd_spark_{line.name}" for line in board_texts.SPARKLINES} <= set(texts)
 
 
 def test_every_text_that_scripts_show_exists() -> None:
@@ -67,7 +67,7 @@ def test_every_text_that_scripts_show_exists() -> None:
     assert shown - TEXTS == set()
 
 
-def test_every_fault_of_the_json_reader_has_words() -> None:
+def test_every_fault_of_the_json_reader_has_a_text() -> None:
     codes = re.findall(
         r"""#fail\((?:[^"()]*\?\s*)?"(\w+)"(?:\s*:\s*"(\w+)")?""", (SCRIPTS / "lib" / "json.js").read_text()
     )
@@ -75,13 +75,13 @@ def test_every_fault_of_the_json_reader_has_words() -> None:
     assert {f"json_{code}" for pair in codes for code in pair if code} <= set(texts.ALL)
 
 
-def test_every_check_of_a_receipt_has_words() -> None:
+def test_every_check_of_a_receipt_has_a_text() -> None:
     checks = re.findall(r"""\bcheck\("(\w+)\"""", (SCRIPTS / "lib" / "receipt.js").read_text())
     assert set(checks) == {"key", "signature", "issuer", "request", "result"}
     assert {f"check_{check}{end}" for check in checks for end in ("", "_ok", "_bad")} <= set(texts.ALL)
 
 
-def test_every_fault_of_a_given_receipt_has_words() -> None:
+def test_every_fault_of_a_given_receipt_has_a_text() -> None:
     faults = set(re.findall(r"""fault: "(\w+)\"""", (SCRIPTS / "verify.js").read_text()))
     assert len(faults) == 7
     assert {f"given_{fault}" for fault in faults} <= set(texts.VERIFY)
@@ -93,14 +93,14 @@ def test_every_icon_is_in_the_sprite() -> None:
     assert used <= sprite
 
 
-def test_nothing_is_inline_or_from_elsewhere() -> None:
+def test_nothing_is_inline_or_from_another_host() -> None:
     for file in (ROOT / "templates").rglob("*.html"):
         source = file.read_text()
         assert not re.search(r"<[^>]+\s(style|on\w+)=", source), file
         assert not re.search(r"""(src|href)=["']https?://""", source), file
 
 
-def test_samples_are_the_ones_of_the_wire_contract() -> None:
+def test_samples_are_those_of_the_contract() -> None:
     with override("es"):
         operations = views.operations()
     assert {name: (found["method"], found["path"]) for name, found in operations.items()} == {

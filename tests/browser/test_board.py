@@ -1,4 +1,4 @@
-"""The live board beside Lanzar: what happens is seen, as it happens and by the server's clock."""
+"""The live board beside Lanzar shows events as they happen, by the server's clock."""
 
 import json
 import re
@@ -18,7 +18,7 @@ SECONDS = re.compile(r"^\d{1,2},\d s$")
 
 
 def seconds(text: str) -> float:
-    """What a countdown shows."""
+    """The seconds that a countdown shows."""
     assert SECONDS.match(text), text
     return float(text.removesuffix(" s").replace(",", "."))
 
@@ -40,7 +40,7 @@ def test_a_grant_is_seen_with_its_countdown(visit: Visit) -> None:
     assert seconds(countdown.inner_text()) < first
 
 
-def test_the_queue_stands_in_order_and_a_release_offers(visit: Visit) -> None:
+def test_the_queue_is_in_order_and_a_release_makes_an_offer(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     lanzar.launch()
     for _ in range(2):
@@ -63,7 +63,7 @@ def test_the_queue_stands_in_order_and_a_release_offers(visit: Visit) -> None:
     expect(lanzar.section(RESOURCE).locator(".queue")).not_to_contain_text("Agente B")
 
 
-def test_a_deadlock_is_listed_with_who_and_what(visit: Visit) -> None:
+def test_a_deadlock_is_listed_with_agents_and_resources(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     lanzar.launch()
     lanzar.add_agent()
@@ -92,7 +92,7 @@ def test_an_empty_board_says_that_nothing_is_held(visit: Visit) -> None:
     expect(lanzar.board).to_contain_text("Nadie tiene nada ahora mismo.")
 
 
-def test_a_lease_that_runs_out_leaves_and_a_lost_server_comes_back(
+def test_an_expired_lease_leaves_and_a_lost_server_comes_back(
     visit: Visit, live_server_process: Callable[..., ServerProcess]
 ) -> None:
     server = live_server_process(INTRAMEDIAL_LEASE_TTL_MS="2000")
@@ -100,7 +100,7 @@ def test_a_lease_that_runs_out_leaves_and_a_lost_server_comes_back(
     lanzar.choose("wait")
     lanzar.launch()
     expect(lanzar.board).to_contain_text("En vivo")
-    # Its two seconds have begun when it is seen: the log keeps what the section may not show any more.
+    # Its two seconds may be over when the test looks. The log of the board keeps what the section showed.
     lanzar.choose("lease")
     lanzar.launch()
     expect(lanzar.board.locator(".log")).to_contain_text("Concedido")
@@ -162,7 +162,7 @@ KEPT = """async () => {
   const board = new Board(root, live, () => "");
   const [ana, bea] = ["did:web:agents.example:ana", "did:web:agents.example:bea"];
   const at = new Date().toISOString();
-  const told = () => ({
+  const picture = () => ({
     holders: [
       { resource: "lock:a", holder: ana, mode: "exclusive", acquiredAt: at, expiresAt: at, fencingToken: 7 },
     ],
@@ -170,32 +170,33 @@ KEPT = """async () => {
     deadlocks: [{ agents: [ana, bea], resources: ["lock:b", "lock:a"], cycle: [], at }],
   });
   const event = { event: "queued", resource: "lock:a", actorDid: bea, at };
-  board.show(told(), [event]);
+  board.show(picture(), [event]);
   const lost = [];
   for (const [index, button] of [...root.querySelectorAll("short-did button")].entries()) {
     button.focus();
-    board.show(told(), index % 2 ? [event] : []);
+    board.show(picture(), index % 2 ? [event] : []);
     if (document.activeElement !== button) lost.push(index);
   }
   const count = root.querySelectorAll("short-did button").length;
-  const said = [];
+  const shown = [];
   const ages = [["live", 0], ["live", 9000], ["live", 10_000], ["reconnecting", 11_000], ["paused", 12_000]];
   for (const [state, age] of ages) {
     Object.assign(live, { state, receivedAt: Date.now() - age });
     live.dispatchEvent(new Event("state"));
     const [chip, announcer] = root.children;
     const stale = root.lastChild.hasAttribute("data-stale");
-    said.push([chip.textContent.replace(/[,.]\\d/, ""), announcer.textContent.replace(/[,.]\\d/, ""), stale]);
+    const texts = [chip, announcer].map((part) => part.textContent.replace(/[,.]\\d/, ""));
+    shown.push([...texts, stale]);
   }
-  return { lost, count, said };
+  return { lost, count, shown };
 }"""
 
 
-def test_what_has_the_focus_keeps_it_and_the_age_of_data_is_not_told_every_second(visit: Visit) -> None:
+def test_the_focus_stays_and_the_age_of_data_is_not_announced_every_second(visit: Visit) -> None:
     seen = visit("/").evaluate(KEPT)
     assert seen["count"] >= 5
     assert seen["lost"] == []
-    assert seen["said"] == [
+    assert seen["shown"] == [
         ["En vivo", "En vivo", False],
         ["Datos de hace 9 s", "Datos de hace 9 s", True],
         ["Datos de hace 10 s", "Datos de hace 9 s", True],

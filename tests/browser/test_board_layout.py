@@ -1,4 +1,4 @@
-"""The live board at all widths: no word is cut for which there is room, and none without a sign."""
+"""The live board at all widths: words are cut only where there is no room, and then with an ellipsis."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ LONG_DID = "did:web:agents.platform.a-company-with-a-long-name.example:teams:dep
 KEY = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
 LONG = "lock:deploy/" + "a-platform/of-many-parts/" * 6
 
-# What is cut without an ellipsis; agents' names that are cut at their end, or have room for two letters more.
+# Texts cut without an ellipsis, and agents' names cut at their end or with room for two more letters.
 CUT = """() => {
   const cut = [];
   for (const cell of document.querySelectorAll('.view:not([hidden]) .list-rows [role="cell"]')) {
@@ -54,7 +54,7 @@ def team(served: ServerProcess) -> Team:
 
 
 @pytest.mark.parametrize("width", [360, 640, 768, 960, 1280, 1600, 2560])
-def test_nothing_is_cut_for_which_there_is_room(board: Board, team: Team, width: int) -> None:
+def test_no_text_is_cut_where_there_is_room(board: Board, team: Team, width: int) -> None:
     panel = board(team, viewport={"width": width, "height": 1600})
     rows = {"Recursos": "lock:deploy", "Agentes": "lock:deploy", "Cronología": "data:shared"}
     for view, name in rows.items():
@@ -79,7 +79,7 @@ def test_two_names_share_the_room_and_a_short_one_stays_whole(board: Board, serv
 
 
 @pytest.mark.parametrize(("width", "whole"), [(360, 34), (1600, 44)])
-def test_a_circle_names_its_resources_in_full(
+def test_a_cycle_names_its_resources_in_full(
     board: Board, served: ServerProcess, width: int, whole: int
 ) -> None:
     team = Team(served)
@@ -98,7 +98,7 @@ def test_a_circle_names_its_resources_in_full(
     assert outside == 0
 
 
-def test_icons_are_there_when_the_server_is_not(board: Board, served: ServerProcess) -> None:
+def test_icons_are_shown_without_the_server(board: Board, served: ServerProcess) -> None:
     team = Team(served)
     team.take("lock:a", ANA)
     team.wait("lock:a", BEA)
@@ -112,7 +112,7 @@ def test_icons_are_there_when_the_server_is_not(board: Board, served: ServerProc
     assert violations(panel.page) == []
 
 
-def test_the_time_of_day_is_of_24_hours_in_english_too(board: Board, served: ServerProcess) -> None:
+def test_the_time_of_day_has_24_hours_in_english_too(board: Board, served: ServerProcess) -> None:
     team = Team(served)
     panel = board(team, "?vista=cronologia")
     panel.page.goto(team.url.replace("/espacios/", "/en/espacios/") + "?vista=cronologia")

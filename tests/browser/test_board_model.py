@@ -1,4 +1,4 @@
-"""The board's scripts that need no page: its model agrees with the one in Python, its order with a sort."""
+"""The board's scripts without a page: the model agrees with the one in Python, and the order with a sort."""
 
 import itertools
 import random
@@ -103,7 +103,7 @@ WHY = """async ([section, did, now]) => {
 
 @pytest.fixture(scope="module")
 def page(browser: Any, served: Any) -> Any:
-    """A page of the site, to import its modules in."""
+    """A page of the site, which can import its modules."""
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{served.url}/docs/mcp/")
@@ -116,8 +116,8 @@ def at(ms: int) -> str:
 
 
 def event(chance: random.Random, ms: int) -> Json:
-    """Anything: what the authority would tell, and what comes again or too late."""
-    said: Json = {
+    """A random event, such as the authority publishes, or one that comes again or too late."""
+    made: Json = {
         "event": chance.choice(KINDS),
         "resource": chance.choice(RESOURCES),
         "actorDid": chance.choice(AGENTS),
@@ -128,15 +128,15 @@ def event(chance: random.Random, ms: int) -> Json:
         "acquiredAt": at(ms),
         "expiresAt": at(ms + 30_000),
     }
-    if said["event"] in ("released", "expired"):
-        said["trust"] = {"score": chance.choice([40.0, 50.5]), "delta": 0.5}
-    return said
+    if made["event"] in ("released", "expired"):
+        made["trust"] = {"score": chance.choice([40.0, 50.5]), "delta": 0.5}
+    return made
 
 
 def messages(seed: int) -> list[Json]:
     """A snapshot, events, and another snapshot now and then."""
     chance = random.Random(seed)
-    told: list[Json] = []
+    sent: list[Json] = []
     for seq in range(1, 120):
         if chance.random() < 0.03 or seq == 1:
             body: Json = {"type": "snapshot", "trust": {AGENTS[0]: {"score": 51.0}}, **picture(chance, seq)}
@@ -147,12 +147,12 @@ def messages(seed: int) -> list[Json]:
             }
             if chance.random() < 0.2:
                 body["deadlocks"] = [{"agents": AGENTS[:2], "resources": RESOURCES[:2], "at": at(seq)}]
-        told.append({"seq": seq, **body})
-    return told
+        sent.append({"seq": seq, **body})
+    return sent
 
 
 def picture(chance: random.Random, seq: int) -> Json:
-    """Holders and waiters as a snapshot has them, each agent at one place at most."""
+    """Holders and waiters as in a snapshot, with each agent at one place at most."""
     who = chance.sample(AGENTS, 3)
     held = {"fencingToken": seq, "mode": "exclusive", "acquiredAt": at(seq), "expiresAt": at(seq + 30_000)}
     wait = {"resource": RESOURCES[0], "mode": "exclusive", "position": 1, "waitMs": 25, "since": at(seq)}
@@ -163,18 +163,18 @@ def picture(chance: random.Random, seq: int) -> Json:
     }
 
 
-def by_name(told: list[Json], who: str) -> list[Json]:
-    """In an order that both models can be compared in; each queue as it stands."""
-    return sorted(told, key=lambda said: (said["resource"], said.get("position", 0), said[who]))
+def by_name(items: list[Json], who: str) -> list[Json]:
+    """The items in an order in which the models can be compared. Each queue keeps its order."""
+    return sorted(items, key=lambda item: (item["resource"], item.get("position", 0), item[who]))
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_model_makes_of_messages_what_the_one_in_python_does(page: Page, seed: int) -> None:
-    told = messages(seed)
+def test_the_model_agrees_with_the_one_in_python(page: Page, seed: int) -> None:
+    sent = messages(seed)
     board = Board()
-    for message in told:
-        board.hear(message)
-    made = page.evaluate(MODEL, told)
+    for message in sent:
+        board.apply(message)
+    made = page.evaluate(MODEL, sent)
     assert by_name(made["holders"], "holder") == by_name(list(board.holders.values()), "holder")
     assert by_name(made["queue"], "actorDid") == board.queue()
     assert made["deadlocks"] == board.deadlocks
@@ -190,7 +190,7 @@ def test_the_model_makes_of_messages_what_the_one_in_python_does(page: Page, see
     }
 
 
-def test_the_order_is_a_sort_and_stands_still_while_it_is_held(page: Page) -> None:
+def test_the_order_is_a_sort_and_does_not_change_while_it_is_held(page: Page) -> None:
     chance = random.Random(7)
     things = {f"k{number:02d}": chance.randrange(-2, 9) for number in range(40)}
     begin, changes, expected = list(things.items()), [], []
@@ -227,27 +227,27 @@ def wait(did: str, mode: str = "exclusive", **more: Any) -> Json:
     ("holders", "queue", "latest"),
     [
         ([lease("a", 9_000)], [wait("me")], 9_000),
-        # The one ahead may take as long as it may to claim, and then hold.
+        # The waiter ahead may take its whole offer to claim the resource, and then holds it.
         ([lease("a", 9_000)], [wait("b"), wait("me")], 41_000),
-        # Readers ahead of a reader are not in its way; a writer ahead is.
+        # A reader does not wait for readers ahead of it, but for a writer ahead.
         ([lease("a", 9_000)], [wait("b", "shared"), wait("me", "shared")], 9_000),
         ([lease("a", 9_000, "shared")], [wait("b"), wait("me", "shared")], 41_000),
-        # It has been offered the resource, or the one ahead has.
+        # The resource is offered to it, or to the waiter ahead.
         ([], [wait("me", offeredUntil=at(2_000))], 0),
         ([], [wait("b", offeredUntil=at(1_500)), wait("me")], 31_500),
-        # A reader that wants to write waits for other readers, not for the writer its own lease holds back.
+        # A reader that wants to write waits for other readers, not for the writer behind its own lease.
         ([lease("me", 9_000, "shared")], [wait("b"), wait("me")], 0),
         ([lease("me", 9_000, "shared"), lease("c", 8_000, "shared")], [wait("me")], 8_000),
     ],
 )
-def test_until_when_at_the_latest(page: Page, holders: list[Json], queue: list[Json], latest: int) -> None:
+def test_the_latest_end_of_a_wait(page: Page, holders: list[Json], queue: list[Json], latest: int) -> None:
     section = {"holders": holders, "queue": queue}
     assert page.evaluate(WHY, [section, "me", BEGIN_MS])["until"] == BEGIN_MS + latest
 
 
 @pytest.mark.parametrize("width", [360, 1600])
 @pytest.mark.parametrize("agents", [2, 3, 4, 5, 6, 7, 500])
-def test_what_is_drawn_of_a_circle_covers_nothing_else_of_it(page: Page, agents: int, width: int) -> None:
+def test_the_parts_of_a_drawn_cycle_do_not_cover_one_another(page: Page, agents: int, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     drawn = page.evaluate(CIRCLE, agents)
     frame, boxes = drawn["frame"], drawn["boxes"]
@@ -255,7 +255,7 @@ def test_what_is_drawn_of_a_circle_covers_nothing_else_of_it(page: Page, agents:
     for one, other in itertools.combinations(boxes, 2):
         beside = one["right"] < other["left"] or other["right"] < one["left"]
         assert beside or one["bottom"] < other["top"] or other["bottom"] < one["top"]
-    # Room for an arrow's head, and for a signal on the line of the one that was refused.
+    # There is room for an arrow's head, and for a signal on the line of the refused agent.
     assert min(drawn["lines"]) > 20
     assert drawn["lines"][0] > 34
     for box in boxes:
@@ -264,7 +264,7 @@ def test_what_is_drawn_of_a_circle_covers_nothing_else_of_it(page: Page, agents:
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "shown"),
     [
         ([("granted", "did:example:ana", -21), ("deadlock", "did:example:bea", -20)], "bd_ended_forgotten"),
         ([("renewed", "did:example:ana", -1)], "bd_ended_forgotten"),
@@ -274,7 +274,7 @@ def test_what_is_drawn_of_a_circle_covers_nothing_else_of_it(page: Page, agents:
         ([("released", "did:example:ana", -1), ("granted", "did:example:cid", 0)], "bd_ended_released"),
     ],
 )
-def test_a_deadlock_is_said_to_have_ended_by_what_can_have_ended_it(
-    page: Page, events: list[tuple[str, str, float]], said: str
+def test_the_end_of_a_deadlock_names_a_possible_cause(
+    page: Page, events: list[tuple[str, str, float]], shown: str
 ) -> None:
-    assert page.evaluate(ENDED, events).startswith(said)
+    assert page.evaluate(ENDED, events).startswith(shown)

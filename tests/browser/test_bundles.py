@@ -1,4 +1,4 @@
-"""What is bundled for the pages is what its sources and lock file say; no browser, no Node needed."""
+"""The bundles match their sources and the lock file. These tests need neither a browser nor Node."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import re
 from tests import bundles
 
 
-def test_the_bundles_are_made_from_their_sources() -> None:
+def test_the_bundles_match_their_sources() -> None:
     assert json.loads(bundles.RECORD.read_text()) == bundles.digests(), "make bundles"
 
 
@@ -19,7 +19,7 @@ def test_the_lock_file_pins_every_package_and_names_no_host() -> None:
     assert not re.search(r"https?://(?!opencollective|github|paulmillr)", text)
 
 
-def test_the_licenses_of_what_is_bundled_are_there() -> None:
+def test_bundled_packages_have_their_licenses() -> None:
     text = bundles.LICENSES.read_text()
     for path, package in json.loads((bundles.ROOT / "package-lock.json").read_text())["packages"].items():
         if path and not package.get("dev"):

@@ -1,4 +1,4 @@
-"""An agent in a page of another origin: it signs with WebCrypto, and Chromium lets it read the answers."""
+"""An agent in a page of another origin signs with WebCrypto, and Chromium lets it read the answers."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ from tests.signing import Agent
 COORDINATION = "/api/v1/acp/coordination"
 PKCS8 = "302e020100300506032b657004220420"
 
-# The agent of the page. It signs with the site's own modules, of which the other origin serves a copy.
+# The agent in the page. It signs with the site's modules, which the other origin serves as a copy.
 AGENT = """
 async ({ service, did, pkcs8 }) => {
   const { sign } = await import("/js/lib/signing.js");
@@ -46,10 +46,10 @@ THROWN = {"thrown": "TypeError"}
 
 
 class Elsewhere(SimpleHTTPRequestHandler):
-    """Another origin: an empty page, and a copy of the site's scripts."""
+    """Another origin, with an empty page and a copy of the site's scripts."""
 
     def do_GET(self) -> None:
-        """The page, or a file."""
+        """Send the page or a script."""
         if self.path != "/":
             super().do_GET()
             return
@@ -61,12 +61,12 @@ class Elsewhere(SimpleHTTPRequestHandler):
         self.wfile.write(page)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
 def elsewhere() -> Iterator[str]:
-    """An origin that is not the service's: another host name and another port."""
+    """Another origin than the service's: another host name and another port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Elsewhere, directory=str(ROOT / "static")))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://localhost:{server.server_address[1]}"
@@ -76,7 +76,7 @@ def elsewhere() -> Iterator[str]:
 
 @pytest.fixture
 def page_of(browser: Browser, served: ServerProcess, elsewhere: str) -> Iterator[Callable[[Agent], Page]]:
-    """`page_of(agent)`: a page of the other origin in which that agent lives."""
+    """`page_of(agent)` opens a page of the other origin with that agent in it."""
     contexts = []
 
     def opened(agent: Agent) -> Page:
@@ -93,7 +93,7 @@ def page_of(browser: Browser, served: ServerProcess, elsewhere: str) -> Iterator
 
 
 def begun(served: ServerProcess) -> Agent:
-    """An agent with a trial, which a program began: pages of other origins may not."""
+    """An agent with a trial. A program began the trial, because pages of other origins may not."""
     agent = Agent()
     body = json.dumps({"did": agent.did}).encode()
     url = f"{served.url}/api/v1/trial/keys"
@@ -104,11 +104,13 @@ def begun(served: ServerProcess) -> Agent:
 
 
 def ask(page: Page, *arguments: Any) -> Any:
-    """What the page reads of the answer to a signed request."""
+    """What the page can read of the answer to a signed request."""
     return page.evaluate("(given) => ask(...given)", [*arguments])
 
 
-def test_it_acquires_looks_and_releases(page_of: Callable[[Agent], Page], served: ServerProcess) -> None:
+def test_it_acquires_reads_waits_and_releases(
+    page_of: Callable[[Agent], Page], served: ServerProcess
+) -> None:
     agent = begun(served)
     page = page_of(agent)
     asked = {"resource": "lock:elsewhere", "actorDid": agent.did}
@@ -160,7 +162,7 @@ def test_it_reads_every_refusal(page_of: Callable[[Agent], Page], served: Server
     assert spent["headers"]["ratelimit"].startswith('"trial";r=0')
 
 
-def test_it_reads_nothing_that_is_not_signed_alone(
+def test_it_reads_answers_to_signed_requests_only(
     page_of: Callable[[Agent], Page], served: ServerProcess
 ) -> None:
     agent = begun(served)
@@ -177,7 +179,7 @@ def test_it_reads_nothing_that_is_not_signed_alone(
         )
         == THROWN
     )
-    # What would carry a session along may not be read even where it is signed.
+    # Paths that accept a session cannot be read, even when the request is signed.
     assert (
         page.evaluate(
             "(given) => ask(given[0], given[1], undefined, given[2])",
@@ -187,7 +189,7 @@ def test_it_reads_nothing_that_is_not_signed_alone(
     )
     body = {"method": "POST", "headers": {**key, "content-type": "application/json"}, "body": "{}"}
     assert page.evaluate(read, ["/mcp/compat", body]) == THROWN
-    # A trial is begun by the service's own pages.
+    # Only the service's own pages can begin a trial.
     stranger = Agent()
     other = page_of(stranger)
     assert ask(other, "POST", "/api/v1/trial/keys", {"did": stranger.did}) == THROWN

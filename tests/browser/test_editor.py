@@ -1,4 +1,4 @@
-"""The editor: nothing of it is loaded before it is used, and what it says of the text is said in place."""
+"""The editor is loaded when it is used, and shows faults where they are in the text."""
 
 import json
 import re
@@ -18,7 +18,7 @@ Visit = Callable[..., Page]
 
 
 class Editing(Lanzar):
-    """Lanzar with the editor in use."""
+    """Lanzar with the loaded editor."""
 
     def __init__(self, page: Page) -> None:
         super().__init__(page)
@@ -26,17 +26,17 @@ class Editing(Lanzar):
         self.code = page.locator("json-editor .cm-content")
 
     def use(self) -> None:
-        """Click into the text and wait for the editor and for what the API's description says."""
+        """Click into the text, and wait for the editor and the API's description."""
         with self.page.expect_response("**/openapi.json"):
             self.editor.click()
         expect(self.code).to_be_focused()
 
     def tab(self, name: str) -> None:
-        """Look at another part of the request."""
+        """Choose another part of the request."""
         self.page.get_by_role("tab", name=name, exact=True).click()
 
 
-def test_it_is_loaded_when_it_is_used_and_not_before(visit: Visit) -> None:
+def test_the_editor_is_loaded_when_it_is_used(visit: Visit) -> None:
     page = visit()
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))
@@ -45,13 +45,13 @@ def test_it_is_loaded_when_it_is_used_and_not_before(visit: Visit) -> None:
     assert not [url for url in loaded if "/static/dist/" in url or url.endswith("/openapi.json")]
     lanzar.use()
     assert [url for url in loaded if "/static/dist/editor.js" in url]
-    # It is the same text, in the same place.
+    # The text is the same, in the same place.
     expect(lanzar.editor).to_have_count(1)
     assert json.loads(lanzar.text)["resource"] == "lock:deploy/production"
     assert lanzar.launch()["lease"]["renewed"] is True
 
 
-def test_tab_leaves_it_and_what_is_typed_can_be_undone(visit: Visit) -> None:
+def test_tab_leaves_the_editor_and_typing_can_be_undone(visit: Visit) -> None:
     lanzar = Editing(visit())
     before = lanzar.text
     lanzar.use()
@@ -67,7 +67,7 @@ def test_tab_leaves_it_and_what_is_typed_can_be_undone(visit: Visit) -> None:
     expect(lanzar.code).to_be_focused()
 
 
-def test_it_is_marked_where_the_api_says_it_is_wrong(visit: Visit) -> None:
+def test_a_value_against_the_apis_description_is_marked(visit: Visit) -> None:
     lanzar = Editing(visit())
     lanzar.use()
     lanzar.fill('{"resource": 7, "actorDid": "ana", "ttlMs": 5}')
@@ -91,14 +91,14 @@ def test_it_is_marked_where_the_api_says_it_is_wrong(visit: Visit) -> None:
     expect(lanzar.errors).to_have_text(["Línea 1, columna 23: sobra la coma anterior."])
 
 
-def test_an_agent_that_does_not_sign_is_pointed_out_before_it_is_sent(visit: Visit) -> None:
+def test_an_agent_that_does_not_sign_is_marked_before_sending(visit: Visit) -> None:
     lanzar = Editing(visit())
     lanzar.launch()
     lanzar.write(actorDid="did:web:another.example")
     expect(lanzar.errors).to_contain_text(["No es el DID que firma"])
 
 
-def test_without_the_editor_a_plain_one_does(visit: Visit) -> None:
+def test_without_the_editor_a_plain_field_works(visit: Visit) -> None:
     lanzar = Editing(visit(expect=("net::ERR_FAILED", "Failed to fetch")))
     lanzar.page.route("**/static/dist/**", lambda route: route.abort())
     lanzar.editor.click()
@@ -109,7 +109,7 @@ def test_without_the_editor_a_plain_one_does(visit: Visit) -> None:
     assert lanzar.launch()["ok"] is True
 
 
-def test_what_is_signed_is_shown_before_and_after(visit: Visit) -> None:
+def test_the_signed_text_is_shown_before_and_after(visit: Visit) -> None:
     lanzar = Editing(visit())
     lanzar.tab("Base de la firma")
     base = lanzar.page.locator("#signature-base")

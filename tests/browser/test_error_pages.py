@@ -1,4 +1,4 @@
-"""The pages for what went wrong need nothing that may be broken; no browser needed."""
+"""Error pages need no part that can fail. These tests need no browser."""
 
 import pytest
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,7 +9,7 @@ from intramedial.web import pages
 
 
 def request() -> HttpRequest:
-    """A browser's request that went through no middleware: no session, no user."""
+    """A browser's request that passed no middleware, so it has no session and no user."""
     return RequestFactory().get("/algo/?a=<script>", headers={"accept": "text/html,*/*;q=0.8"})
 
 
@@ -25,7 +25,7 @@ def request() -> HttpRequest:
     ],
     ids=("400", "403", "csrf", "404", "405", "500"),
 )
-def test_the_page_says_what_happened(answer: object, status: int, words: str) -> None:
+def test_the_page_explains_the_error(answer: object, status: int, words: str) -> None:
     assert callable(answer)
     with override("es"):
         response: HttpResponse = answer()

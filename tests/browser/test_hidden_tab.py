@@ -1,4 +1,4 @@
-"""The live board in a tab that is really hidden: behind another one, for a moment, for long, and frozen."""
+"""The live board in a tab that is really hidden behind another one: shortly, for long, and frozen."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.server import ServerProcess
 
 pytestmark = pytest.mark.browser
 
-# The minute after which a hidden tab lets go of its socket is short here.
+# Here a hidden tab closes its socket after less than the usual minute.
 FIRST = """
 window.sockets = [];
 window.WebSocket = class extends WebSocket {
@@ -28,11 +28,11 @@ OPEN = "sockets.filter(({ readyState }) => readyState < 2).length"
 
 
 def ready(tab: Tab) -> None:
-    """Wait until the board is drawn."""
+    """Wait until the board is ready."""
     tab.wait("document.querySelector('#board[data-ready]') !== null")
 
 
-def test_a_tab_behind_another_stands_still_and_is_right_when_it_is_seen(
+def test_a_tab_behind_another_stops_and_is_right_when_it_is_shown(
     served: ServerProcess, tmp_path: Path
 ) -> None:
     team = Team(served)
@@ -54,13 +54,13 @@ def test_a_tab_behind_another_stands_still_and_is_right_when_it_is_seen(
         tab.wait(CHIP, "En vivo")
         assert tab.run(OPEN) == 1
 
-        # A browser may stop the scripts of a tab that nobody looks at.
+        # A browser may stop the scripts of a hidden tab.
         other.show()
         tab.wait(OPEN, 0)
-        tab.tell("Page.setWebLifecycleState", state="frozen")
+        tab.ask("Page.setWebLifecycleState", state="frozen")
         team.ask("release", "lock:a")
         team.take("lock:c")
-        tab.tell("Page.setWebLifecycleState", state="active")
+        tab.ask("Page.setWebLifecycleState", state="active")
         tab.show()
         tab.wait(NAMES, "lock:b,lock:c")
         tab.wait(CHIP, "En vivo")

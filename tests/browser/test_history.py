@@ -1,4 +1,4 @@
-"""The history, two runs compared, links to a request, help: what Lanzar keeps and passes on, and what not."""
+"""Lanzar's history, the comparison of two runs, links to a request, and the help."""
 
 import json
 import re
@@ -32,7 +32,7 @@ class Kept(Lanzar):
         expect(self.section.get_by_role("status")).not_to_be_empty()
 
     def run(self, place: int) -> Locator:
-        """A run of the list, from 0."""
+        """A run of the list by its index, from 0."""
         return self.runs.nth(place)
 
 
@@ -63,7 +63,7 @@ def test_runs_are_kept_pinned_and_repeated(visit: Visit) -> None:
     expect(lanzar.run(0)).to_contain_text("testigo 1")
 
 
-def test_a_run_is_repeated_by_who_signed_it_and_the_focus_stays(visit: Visit) -> None:
+def test_the_agent_that_signed_a_run_repeats_it_and_the_focus_stays(visit: Visit) -> None:
     lanzar = Kept(visit())
     holder = lanzar.launch()["lease"]["holder"]
     lanzar.add_agent()
@@ -84,7 +84,7 @@ def test_a_run_is_repeated_by_who_signed_it_and_the_focus_stays(visit: Visit) ->
     assert waiting.value.json()["lease"]["holder"] != holder
 
 
-def test_the_last_fifty_are_kept_and_those_that_are_pinned(visit: Visit) -> None:
+def test_the_last_fifty_runs_and_the_pinned_ones_are_kept(visit: Visit) -> None:
     lanzar = Kept(visit())
     lanzar.launch()
     lanzar.page.evaluate(
@@ -147,7 +147,7 @@ def test_a_shared_link_runs_under_the_visitors_own_key(visit: Visit) -> None:
     assert lease["holder"] not in other.text
 
 
-def test_a_link_that_may_not_be_copied_is_in_the_address(visit: Visit) -> None:
+def test_a_link_that_cannot_be_copied_is_in_the_address(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     lanzar.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(Error()); }")
     lanzar.page.get_by_role("button", name="Copiar enlace").click()
@@ -158,12 +158,12 @@ def test_a_link_that_may_not_be_copied_is_in_the_address(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("hash_", ["#peticion=", "#peticion=%%%", "#peticion=eyJ9", "#peticion=W10"])
-def test_a_link_that_holds_nothing_opens_the_page(visit: Visit, hash_: str) -> None:
+def test_a_malformed_link_opens_the_page(visit: Visit, hash_: str) -> None:
     lanzar = Lanzar(visit("/" + hash_))
     assert json.loads(lanzar.text)["resource"] == "lock:deploy/production"
 
 
-def test_help_lists_the_shortcuts_and_single_keys_can_be_shut(visit: Visit) -> None:
+def test_help_lists_the_shortcuts_and_single_keys_can_be_switched_off(visit: Visit) -> None:
     lanzar = Kept(visit())
     page = lanzar.page
     page.keyboard.press("?")
@@ -205,7 +205,7 @@ def test_the_answer_folds(visit: Visit) -> None:
     expect(shown.get_by_text('"fencingToken"')).to_be_hidden()
 
 
-def test_the_server_says_how_long_it_took(visit: Visit, served: ServerProcess) -> None:
+def test_the_servers_time_is_shown(visit: Visit, served: ServerProcess) -> None:
     lanzar = Lanzar(visit())
     lanzar.launch()
     for step in ("firmar", "red", "servidor", "comprobar"):

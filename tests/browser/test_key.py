@@ -1,4 +1,4 @@
-"""The visitor's key in all its states: no Ed25519, nowhere to keep it, expired, one too many, a clock off."""
+"""The visitor's key in all states: no Ed25519, no storage, expired, too many trials, a wrong clock."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ WITHOUT_STORAGE = "IDBFactory.prototype.open = () => { throw new DOMException('s
 
 
 def changed(page: Page, script: str) -> Lanzar:
-    """The page as it is in a browser that lacks something."""
+    """The page in a browser without some feature."""
     page.context.add_init_script(script)
     page.reload()
     return Lanzar(page)
@@ -40,14 +40,14 @@ def test_a_browser_without_ed25519_signs_and_verifies_with_a_library(visit: Visi
     expect(lanzar.key).to_contain_text("firma una biblioteca, con la clave en memoria")
     lanzar.receipt.get_by_role("button", name="Cambiar un byte").click()
     expect(lanzar.receipt.get_by_role("status")).to_contain_text("No verificado")
-    # Further agents are made and proven with it as well.
+    # The library also makes further agents and signs for them.
     lanzar.add_agent()
     assert lanzar.launch()["reason"] == "lease_held"
     lanzar.page.reload()
     expect(Lanzar(lanzar.page).key).to_contain_text("Sin clave")
 
 
-def test_without_the_library_it_is_said(visit: Visit) -> None:
+def test_without_the_library_the_page_explains_it(visit: Visit) -> None:
     page = visit(expect=("net::ERR_FAILED",))
     page.route("**/static/dist/**", lambda route: route.abort())
     lanzar = changed(page, WITHOUT_ED25519)
@@ -65,7 +65,7 @@ def test_a_key_that_cannot_be_kept_lasts_as_long_as_the_page(visit: Visit) -> No
     expect(Lanzar(lanzar.page).key).to_contain_text("Sin clave")
 
 
-def test_why_it_cannot_be_exported_is_said(visit: Visit) -> None:
+def test_the_page_explains_why_the_key_cannot_be_exported(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     lanzar.launch()
     lanzar.key.get_by_text("¿Exportarla?").click()
@@ -74,7 +74,7 @@ def test_why_it_cannot_be_exported_is_said(visit: Visit) -> None:
     )
 
 
-def test_the_focus_stays_where_the_key_and_who_signs_are_drawn_anew(visit: Visit) -> None:
+def test_the_focus_stays_when_the_key_and_the_signers_are_drawn_again(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     lanzar.launch()
     did = lanzar.key.locator("short-did button")
@@ -86,13 +86,13 @@ def test_the_focus_stays_where_the_key_and_who_signs_are_drawn_anew(visit: Visit
     lanzar.add_agent()
     signers = lanzar.page.locator(".signers")
     signers.get_by_role("radio", name="A", exact=True).focus()
-    # As another page of this browser does that has saved the key.
+    # Another page of this browser does this when it has saved the key.
     signers.evaluate("(drawn) => { drawn.id = 'before'; new BroadcastChannel('keys').postMessage('saved'); }")
     expect(lanzar.page.locator("#before")).to_have_count(0)
     expect(signers.get_by_role("radio", name="A", exact=True)).to_be_focused()
 
 
-def test_an_expired_trial_is_said_and_begun_anew(visit: Visit, served: ServerProcess) -> None:
+def test_an_expired_trial_is_shown_and_begun_again(visit: Visit, served: ServerProcess) -> None:
     lanzar = Lanzar(visit())
     holder = lanzar.launch()["lease"]["holder"]
     change_trial(served, holder, "expires_at = '2020-01-01 00:00:00'")
@@ -108,7 +108,7 @@ def test_an_expired_trial_is_said_and_begun_anew(visit: Visit, served: ServerPro
 def test_a_trial_adopted_in_another_tab_is_the_workspaces_key_in_this_one(
     visit: Visit, served: ServerProcess
 ) -> None:
-    # A page that is left while its socket opens says so.
+    # A page that is left while its socket opens logs an error.
     lanzar = Lanzar(visit(expect=("closed before the connection is established",)))
     lanzar.launch()
     other = lanzar.page.context.new_page()
@@ -143,7 +143,7 @@ def test_a_trial_adopted_in_another_tab_is_the_workspaces_key_in_this_one(
     expect(lanzar.board).to_contain_text("En vivo")
 
 
-def test_one_trial_too_many_from_an_address_says_when_to_come_back(
+def test_one_trial_too_many_from_an_address_shows_when_to_come_back(
     visit: Visit, live_server_process: Callable[..., ServerProcess]
 ) -> None:
     server = live_server_process(INTRAMEDIAL_TRIALS_PER_HOUR="1")
@@ -157,7 +157,7 @@ def test_one_trial_too_many_from_an_address_says_when_to_come_back(
 
 
 @pytest.mark.parametrize(("ms", "words"), [(-600_000, "10 min atrasado"), (7_500_000, "2 h adelantado")])
-def test_a_clock_that_is_off_is_said_and_does_no_harm(visit: Visit, ms: int, words: str) -> None:
+def test_a_wrong_clock_is_shown_and_does_no_harm(visit: Visit, ms: int, words: str) -> None:
     lanzar = Lanzar(visit())
     lanzar.page.evaluate("(ms) => { const now = Date.now; Date.now = () => now() + ms; }", ms)
     lanzar.editor.focus()

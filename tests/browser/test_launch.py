@@ -36,7 +36,7 @@ def test_one_keystroke_on_the_first_visit_is_granted_and_verified(
     expect(lanzar.page.get_by_role("status").filter(has_text="Recibo verificado.")).to_have_count(1)
 
 
-def test_one_changed_byte_fails_and_goes_back(visit: Visit) -> None:
+def test_one_changed_byte_fails_and_can_be_undone(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     lanzar.launch()
     verdict = lanzar.receipt.get_by_role("status")
@@ -65,7 +65,7 @@ def test_a_release_is_a_second_signed_call(visit: Visit) -> None:
     expect(lanzar.key).to_contain_text("33 de 35")
 
 
-def test_looking_and_withdrawing_carry_no_receipt(visit: Visit) -> None:
+def test_reading_waits_and_withdrawing_have_no_receipt(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     lanzar.launch()
     lanzar.choose("wait")
@@ -109,7 +109,7 @@ def test_the_key_stays_and_cannot_be_exported(visit: Visit) -> None:
     assert (renewed["holder"], renewed["renewed"]) == (holder, True)
 
 
-def test_forgetting_the_key_begins_anew(visit: Visit) -> None:
+def test_a_forgotten_key_leads_to_a_new_trial(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     holder = lanzar.launch()["lease"]["holder"]
     lanzar.page.on("dialog", lambda dialog: dialog.accept())
@@ -121,7 +121,7 @@ def test_forgetting_the_key_begins_anew(visit: Visit) -> None:
     assert lease["fencingToken"] == 1  # another workspace
 
 
-def test_what_is_signed_is_the_public_origin(visit: Visit, served: ServerProcess) -> None:
+def test_the_public_origin_is_signed(visit: Visit, served: ServerProcess) -> None:
     lanzar = Lanzar(visit(origin=served.url.replace("127.0.0.1", "localhost")))
     assert lanzar.launch()["ok"] is True
     expect(lanzar.receipt.get_by_role("status")).to_contain_text("Verificado")

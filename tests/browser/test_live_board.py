@@ -1,4 +1,4 @@
-"""The live board's page: what happens is seen on it, whatever happens to it."""
+"""The live board's page shows what happens, also after losing the server or being hidden."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,9 +17,10 @@ LOST = ("WebSocket connection", "net::ERR_CONNECTION_REFUSED", "status of 503")
 
 @pytest.fixture(scope="module")
 def quick(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server whose leases and offers are over soon.
+    """A server whose leases and offers end soon.
 
-    It is no copy of a server that has run: that would be taken for a restored one, whose tokens are high.
+    It is not a copy of a server that has run: the authority would take it for a restored one and raise
+    tokens.
     """
     import shutil
 
@@ -30,13 +31,13 @@ def quick(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     server.kill()
 
 
-def test_two_boards_see_a_grant_its_end_and_the_next_and_a_server_that_was_away(
+def test_two_boards_show_a_grant_its_end_the_next_grant_and_the_return_of_the_server(
     board: Callable[..., Panel], quick: ServerProcess
 ) -> None:
     team = Team(quick)
     boards = [board(team, expect=LOST), board(team, expect=LOST)]
     times = [seen_after_ms(boards, team, f"lock:{number}") for number in range(3)]
-    # A machine that does something else as well has all the same shown one of three in time.
+    # On a busy machine at least one of three grants is shown in time.
     assert [min(times_of) < 300 for times_of in zip(*times, strict=True)] == [True, True], times
 
     for panel in boards:
@@ -78,7 +79,7 @@ def test_a_deadlock_is_drawn_and_goes_when_its_cause_goes(
     expect(drawing).to_be_visible()
     expect(drawing.locator(".is-refused")).to_have_count(1)
     expect(drawing.locator(".is-held")).to_have_count(2)
-    # Its twin in words.
+    # The same in words.
     panel.view.get_by_text("El círculo de 2, en palabras").click()
     twin = panel.view.locator("ol li")
     expect(twin).to_have_count(2)
@@ -93,7 +94,7 @@ def test_a_deadlock_is_drawn_and_goes_when_its_cause_goes(
     assert violations(panel.page) == []
     assert panel.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
 
-    # Refused again, it is still the same.
+    # A second refusal shows the same deadlock.
     assert team.ask("lease", "lock:a", BEA)["reason"] == "deadlock"
     panel.choose("Cronología")
     expect(panel.view.get_by_text("Rechazado, interbloqueo")).to_have_count(2)
@@ -112,7 +113,7 @@ def test_a_deadlock_is_drawn_and_goes_when_its_cause_goes(
         assert panel.page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
 
 
-def test_a_resource_from_close_up_by_keyboard_alone(
+def test_the_details_of_a_resource_by_keyboard_only(
     board: Callable[..., Panel], served: ServerProcess
 ) -> None:
     team = Team(served)
@@ -145,7 +146,7 @@ def test_a_resource_from_close_up_by_keyboard_alone(
     page.go_back()
     assert "recurso" not in page.url
 
-    # An owner ends the lease: the name typed, a reason given.
+    # An owner revokes the lease: types the name and gives a reason.
     panel.row(name).get_by_role("button").click()
     panel.drawer.get_by_text("Revocar la concesión").click()
     panel.drawer.get_by_label("Nombre del recurso").fill(name)
@@ -156,7 +157,7 @@ def test_a_resource_from_close_up_by_keyboard_alone(
     page.keyboard.press("Escape")
     expect(panel.row(name)).to_contain_text("ofrecido")
 
-    # Along the agents, and from one to what it holds.
+    # Through the agents, and from an agent to its leases.
     panel.choose("Agentes")
     ana = panel.view.get_by_role("row").filter(has=page.get_by_role("link", name="agents.example:ana"))
     ana.get_by_role("link").focus()
@@ -170,7 +171,7 @@ def test_a_resource_from_close_up_by_keyboard_alone(
     page.keyboard.press("ArrowLeft")
     expect(ana.get_by_role("link")).to_be_focused()
 
-    # What has the focus keeps it while its row changes; once it is gone, the row has it.
+    # An element keeps the focus while its row changes. When the element is gone, the row has the focus.
     held.focus()
     team.take("lock:new", ANA)
     expect(ana).to_contain_text("lock:new")
@@ -180,7 +181,7 @@ def test_a_resource_from_close_up_by_keyboard_alone(
     expect(ana.get_by_role("link")).to_be_focused()
 
 
-def test_nothing_moves_under_the_pointer_and_filters_live_in_the_address(
+def test_nothing_moves_under_the_pointer_and_filters_are_in_the_address(
     board: Callable[..., Panel], served: ServerProcess
 ) -> None:
     team = Team(served)
@@ -213,7 +214,7 @@ def test_nothing_moves_under_the_pointer_and_filters_live_in_the_address(
     expect(names).to_have_count(3)
 
 
-def test_a_hidden_tab_stands_still_and_is_right_when_it_is_seen(
+def test_a_hidden_tab_stops_and_is_right_when_it_is_shown(
     board: Callable[..., Panel], served: ServerProcess
 ) -> None:
     team = Team(served)
@@ -230,7 +231,7 @@ def test_a_hidden_tab_stands_still_and_is_right_when_it_is_seen(
     expect(panel.chip).to_have_text("En vivo")
 
 
-def test_without_scripts_there_is_a_table_and_in_english_english(
+def test_without_scripts_there_is_a_table_in_both_languages(
     browser: Browser, board: Callable[..., Panel], served: ServerProcess
 ) -> None:
     team = Team(served, role="viewer")

@@ -1,4 +1,4 @@
-"""The script that keeps a live socket open: one socket at a time, whatever the tab and the network do."""
+"""The script that keeps a live socket open has one socket at a time, whatever the tab and the network do."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.server import ServerProcess
 
 pytestmark = pytest.mark.browser
 
-# Sockets that do what `world` says; `open` are those that somebody still listens to.
+# Sockets that behave as `world` sets. `OPEN` counts those that are not closed.
 WORLD = """async ({ ticket }) => {
   const { Live } = await import("/static/js/lib/live.js");
   const world = (window.world = { answers: true, tickets: [], sockets: [] });
@@ -43,7 +43,7 @@ OPEN = "world.sockets.filter(({ readyState }) => readyState < 2).length"
 
 
 class Tab:
-    """A page with such a script, whose clock goes when it is told to."""
+    """A page with this script, whose clock moves only with `pass_s`."""
 
     def __init__(self, page: Page, url: str, ticket: bool = False) -> None:
         self.page = page
@@ -84,7 +84,7 @@ def page(browser: Browser) -> Any:
     context.close()
 
 
-def test_a_tab_looked_at_again_while_it_reconnects_has_one_socket(page: Page, served: ServerProcess) -> None:
+def test_a_tab_shown_again_while_it_reconnects_has_one_socket(page: Page, served: ServerProcess) -> None:
     tab = Tab(page, served.url)
     assert (tab.state, tab.open) == ("live", 1)
     tab.do("world.answers = false; world.sockets.at(-1).lose()")
@@ -99,7 +99,7 @@ def test_a_tab_looked_at_again_while_it_reconnects_has_one_socket(page: Page, se
     assert (tab.state, tab.open) == ("live", 1)
 
 
-def test_a_tab_hidden_for_a_minute_lets_go_of_its_socket_even_of_one_it_got_meanwhile(
+def test_a_tab_hidden_for_a_minute_closes_its_socket_also_a_new_one(
     page: Page, served: ServerProcess
 ) -> None:
     tab = Tab(page, served.url)
@@ -107,7 +107,7 @@ def test_a_tab_hidden_for_a_minute_lets_go_of_its_socket_even_of_one_it_got_mean
     tab.pass_s(5)
     tab.hide(True)
     tab.do("world.answers = true")
-    for _ in range(21):  # when it tries again is a matter of chance
+    for _ in range(21):  # the script waits a random time before it tries again
         if tab.state != "live":
             tab.pass_s(1)
     assert (tab.state, tab.open) == ("live", 1)
@@ -133,14 +133,12 @@ def test_a_ticket_that_comes_late_opens_no_second_socket(page: Page, served: Ser
     assert page.evaluate("world.sockets.length") == 1
 
 
-def test_a_socket_that_falls_silent_is_given_up_though_it_does_not_say_that_it_is_closed(
-    page: Page, served: ServerProcess
-) -> None:
+def test_a_silent_socket_is_replaced_before_it_closes(page: Page, served: ServerProcess) -> None:
     tab = Tab(page, served.url)
     tab.do("world.answers = null")
     tab.pass_s(17)
     assert tab.state == "reconnecting"
-    # The next one does not even open.
+    # The next socket does not open.
     tab.pass_s(2)
     assert page.evaluate("world.sockets.length") == 2
     tab.do("world.answers = true")

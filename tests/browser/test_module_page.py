@@ -45,7 +45,7 @@ def test_axe_finds_nothing(visit: Visit, path: str, theme: str) -> None:
     assert violations(page) == []
 
 
-def test_the_gallery_shows_every_piece(
+def test_the_gallery_shows_every_component(
     visit: Visit, live_server_process: Callable[..., ServerProcess]
 ) -> None:
     server = live_server_process(INTRAMEDIAL_DEBUG="1")
@@ -54,9 +54,9 @@ def test_the_gallery_shows_every_piece(
         page.locator("[data-ready]").wait_for(state="attached")
         for name in ("keys", "boards", "receipts", "answers", "problems"):
             expect(page.locator(f'[data-part="{name}"] > *').first).to_be_visible()
-        # Very long names in every table, badge and board.
+        # The gallery has very long names in every table, badge and board.
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
-        # Two of everything make ids and landmarks that one page would not have.
+        # The gallery shows parts twice, so ids and landmarks repeat as on no other page.
         found = [line for line in violations(page) if "duplicate" not in line and "landmark" not in line]
         assert found == []
 
@@ -76,14 +76,14 @@ def test_the_whole_page_is_walked_by_keyboard(visit: Visit) -> None:
     assert [stop for stop in seen if not stop["seen"]] == []
     assert [stop for stop in seen if not stop["outlined"]] == []
     orders = [stop["order"] for stop in seen]
-    assert orders == sorted(orders), "the order of the page is not that of the keyboard"
+    assert orders == sorted(orders), "the keyboard does not follow the order of the page"
     texts = " ".join(stop["text"] or "" for stop in seen)
     for name in ("Saltar al contenido", "Lanzar", "Copiar esta página", "lease_held", "OpenAPI"):
         assert name in texts
     assert len(seen) > 60
 
 
-def test_the_contents_say_where_one_is(visit: Visit) -> None:
+def test_the_contents_mark_the_current_part(visit: Visit) -> None:
     page = visit("/#errores", reduced_motion="reduce")
     here = page.locator(".contents [aria-current]")
     expect(here).to_have_text("Errores")
@@ -157,7 +157,7 @@ def test_a_sample_opens_in_lanzar_under_the_visitors_key(visit: Visit) -> None:
     assert [len(lanzar.launch()[name]) for name in ("holders", "queue", "deadlocks")] == [2, 1, 1]
 
 
-def test_the_drawing_tells_its_story_and_can_be_stopped(visit: Visit) -> None:
+def test_the_drawing_plays_and_can_be_stopped(visit: Visit) -> None:
     page = visit()
     moments = page.locator(".moments input")
     words = page.locator(".moment-words > p")
@@ -191,7 +191,7 @@ def test_the_page_is_copied_as_markdown(visit: Visit) -> None:
     expect(page.get_by_role("button", name="It could not be copied")).to_be_visible()
 
 
-def test_without_javascript_everything_reads(visit: Visit) -> None:
+def test_without_javascript_everything_can_be_read(visit: Visit) -> None:
     page = visit("/en/", java_script_enabled=False)
     for heading in ("What is recorded", "How it works", "Four situations", "What it guarantees", "Errors"):
         expect(page.get_by_role("heading", name=heading).first).to_be_visible()
@@ -224,7 +224,7 @@ def test_nothing_shifts_on_a_slow_machine(visit: Visit, path: str, width: int) -
     session.send("Emulation.setCPUThrottlingRate", {"rate": CPU_SLOWER})
     page.goto(page.url.replace("/no-existe/", path), wait_until="networkidle")
     print(f"first contentful paint of {path} at {width} px: {page.evaluate(PAINT):.0f} ms")
-    # An icon that settles by a fraction of a pixel is no shift that anybody sees.
+    # A shift of an icon by a fraction of a pixel is not visible.
     assert page.evaluate(SHIFT) < 0.001
 
 

@@ -1,6 +1,7 @@
-"""What holds on every page.
+"""What all pages have in common.
 
-Accessible in both themes, usable by keyboard and on a narrow screen, light, worth reading without JavaScript.
+They are accessible in both themes, usable by keyboard and on narrow screens, light, and readable without
+JavaScript.
 """
 
 import gzip
@@ -16,19 +17,19 @@ from tests.server import ServerProcess
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Page]
 
-# Without fetching stylesheets that import others, which axe would put into the page, against its policy.
-# Every rule is tried all the same: `resultTypes` says whose elements are told, which takes most of the time.
+# axe does not load stylesheets, because it would insert them into the page against the policy.
+# axe still checks every rule: `resultTypes` limits the elements that it reports, which take most of the time.
 RUN_AXE = "axe.run({ preload: false, resultTypes: ['violations'] }).then(({ violations }) => violations)"
 AXE = Axe().axe_script
 PAGES = ("/", "/docs/mcp/", "/no-existe/")
 THEMES = ("light", "dark")
 WIDTHS = (360, 768, 1600)
-# `files` = all JavaScript and CSS of the page, `all` = everything it loads; bytes, each file gzipped.
+# FILES_LIMIT is for all JavaScript and CSS, ALL_LIMIT for everything that a page loads; in bytes, gzipped.
 FILES_LIMIT, ALL_LIMIT = 90_000, 100_000
 
 
 def violations(page: Page) -> list[str]:
-    """Every rule of axe that the page breaks, with where; at rest, not while something moves."""
+    """The rules of axe that the page breaks, each with its elements. Motion is reduced meanwhile."""
     reduced = page.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches")
     page.emulate_media(reduced_motion="reduce")
     if not page.evaluate("'axe' in window"):
@@ -41,7 +42,7 @@ def violations(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("path", PAGES[1:])  # the first with all its parts open in test_module_page.py
+@pytest.mark.parametrize("path", PAGES[1:])  # test_module_page.py tests the first page with all parts open
 def test_axe_finds_nothing(visit: Visit, path: str, theme: str) -> None:
     assert violations(visit(path, color_scheme=theme)) == []
 
@@ -113,7 +114,7 @@ def test_nothing_moves_with_reduced_motion(visit: Visit) -> None:
     lanzar.launch()
     expect(lanzar.board.get_by_role("timer")).to_be_visible()
     assert lanzar.page.evaluate("document.getAnimations().length") == 0
-    # The track stands still; its numbers count.
+    # The track does not move, but its numbers count.
     track = lanzar.board.locator(".track-left")
     before = track.bounding_box()
     text = lanzar.board.get_by_role("timer").inner_text()
@@ -121,7 +122,7 @@ def test_nothing_moves_with_reduced_motion(visit: Visit) -> None:
     assert track.bounding_box() == before
 
 
-def test_without_javascript_the_requests_remain(visit: Visit, served: ServerProcess) -> None:
+def test_without_javascript_the_requests_are_shown(visit: Visit, served: ServerProcess) -> None:
     page = visit(java_script_enabled=False)
     expect(page.get_by_role("heading", name="coordination.lease")).to_be_visible()
     expect(page.get_by_text("necesita JavaScript")).to_be_visible()
@@ -155,7 +156,7 @@ def test_the_switch_of_language_stays_on_the_page(visit: Visit, served: ServerPr
     expect(page.locator("html")).to_have_attribute("lang", "es")
 
 
-def test_an_unknown_page_says_so(visit: Visit) -> None:
+def test_an_unknown_page_is_explained(visit: Visit) -> None:
     page = visit("/no-existe/")
     expect(page.get_by_role("heading", level=1)).to_have_text("Vía muerta: aquí no hay ninguna página.")
     page.get_by_role("link", name="Volver al principio").click()

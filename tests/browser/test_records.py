@@ -1,4 +1,4 @@
-"""A workspace's agents, receipts and usage in a browser: read by everybody, followed to the last page."""
+"""A workspace's agents, receipts and usage in a browser: accessible, and paged to the end."""
 
 import json
 import urllib.request
@@ -18,7 +18,7 @@ ANA = "did:web:agents.example:ana"
 
 
 def ask(server: ServerProcess, key: str, operation: str, resource: str) -> None:
-    """Have Ana ask for a resource, or give it back."""
+    """Acquire or release a resource for Ana."""
     request = urllib.request.Request(
         f"{server.url}/api/v1/acp/coordination/{operation}",
         json.dumps({"resource": resource, "actorDid": ANA}).encode(),

@@ -1,4 +1,4 @@
-"""What goes wrong says what, why and how to mend it, and mends it with one click where it can."""
+"""Errors show what is wrong, why, and how to correct it, with one click where possible."""
 
 from collections.abc import Callable
 
@@ -49,7 +49,7 @@ def test_a_field_the_service_refuses_is_marked_in_place(visit: Visit) -> None:
     expect(lanzar.answer).to_contain_text("La petición no es válida.")
 
 
-def test_naming_another_agent_is_mended_with_one_click(visit: Visit) -> None:
+def test_another_agents_name_is_corrected_with_one_click(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     lanzar.launch()
     lanzar.write(actorDid="did:web:another.example")
@@ -76,10 +76,10 @@ def test_used_up_calls_offer_the_beta(
     )
 
 
-def test_a_server_out_of_reach_is_said_and_tried_again(visit: Visit) -> None:
+def test_a_server_out_of_reach_is_shown_and_tried_again(visit: Visit) -> None:
     lanzar = Lanzar(visit(expect=("net::ERR_FAILED",)))
     reached = True
-    # From the beginning: what is sent just after a route is set may still pass it by.
+    # The route is set before the page loads: requests just after it is set can still pass.
     lanzar.page.route("**/acp/**", lambda route: route.continue_() if reached else route.abort())
     lanzar.launch()
     reached = False
@@ -90,7 +90,7 @@ def test_a_server_out_of_reach_is_said_and_tried_again(visit: Visit) -> None:
     expect(lanzar.answer).to_contain_text("Renovado")
 
 
-def test_a_server_that_does_not_answer_is_waited_for_so_long(visit: Visit) -> None:
+def test_a_server_that_does_not_answer_has_a_deadline(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     lanzar.page.clock.install()
     silent = False

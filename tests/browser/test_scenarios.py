@@ -1,4 +1,4 @@
-"""The four scenarios, played to their last tick on the real authority, in the visitor's own workspace."""
+"""The four scenarios, played to the last step on the real authority, in the visitor's own workspace."""
 
 import os
 import re
@@ -22,7 +22,7 @@ CALLS = {story.id: story.calls for story in STORIES}
 TTL_S = 4
 PLAYED = """async () => {
   const { Player } = await import("/static/js/scenarios/player.js");
-  const said = [];
+  const seen = [];
   for (const presses of [["run", "pause", "run"], ["step", "pause", "step"], ["step", "pause", "run"]]) {
     let [done, at, most] = [0, 0, 0];
     const player = new Player(async () => {
@@ -32,15 +32,15 @@ PLAYED = """async () => {
       return (done += 1) < 4 ? 1 : null;
     });
     await Promise.all(presses.map((press) => player[press]()));
-    said.push([player.state, done, most]);
+    seen.push([player.state, done, most]);
   }
-  return said;
+  return seen;
 }"""
 
 
 @pytest.fixture(scope="module")
 def quick(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server whose leases run out in a few seconds."""
+    """A server whose leases expire in a few seconds."""
     data_dir = tmp_path_factory.mktemp("scenarios") / "data"
     shutil.copytree(bootstrapped, data_dir)
     env = {"INTRAMEDIAL_LEASE_TTL_MS": str(TTL_S * 1000), "INTRAMEDIAL_TRIALS_PER_HOUR": "1000"}
@@ -52,7 +52,7 @@ def quick(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def server_of(story: str) -> str:
-    """Where it is played: leases run out soon only for the story that waits for it, and overtake no other."""
+    """The name of the fixture with the server of a story. Only one story needs leases that expire soon."""
     return "quick" if story == "crash" else "served"
 
 
@@ -71,13 +71,13 @@ class Scenarios:
         self.key = page.locator('[data-part="key"]')
 
     def choose(self, story: str, speed: str = "4") -> None:
-        """Pick a story and how fast it goes."""
+        """Choose a story and its speed."""
         self.root.locator(f'input[name="scenario"][value="{story}"]').check()
         expect(self.root.locator(f'.choice input[value="{story}"]')).to_be_checked()
         self.root.locator(f'.speeds input[value="{speed}"]').check()
 
     def to_the_end(self) -> None:
-        """Run it and wait for its last tick."""
+        """Run the story and wait for its last step."""
         self.main.click()
         expect(self.root.locator(".story-stage")).to_have_attribute("data-state", "done", timeout=60_000)
         checks = {
@@ -90,7 +90,7 @@ class Scenarios:
 
 
 @pytest.mark.parametrize("story", CALLS)
-def test_a_story_to_its_last_tick_for_what_it_says_it_costs(
+def test_a_story_ends_and_costs_the_calls_that_it_shows(
     visit: Visit, request: pytest.FixtureRequest, story: str
 ) -> None:
     server: ServerProcess = request.getfixturevalue(server_of(story))
@@ -107,7 +107,7 @@ def test_a_story_to_its_last_tick_for_what_it_says_it_costs(
         expect(scenarios.root.locator(".receipt-mark.is-go")).to_have_count(CALLS[story])
 
 
-def test_a_story_is_taken_step_by_step_paused_and_begun_again(visit: Visit) -> None:
+def test_a_story_runs_step_by_step_pauses_and_begins_again(visit: Visit) -> None:
     scenarios = Scenarios(visit())
     scenarios.choose("lock", "0.5")
     steps = scenarios.root.locator(".lane-step")
@@ -133,11 +133,11 @@ def test_a_story_is_taken_step_by_step_paused_and_begun_again(visit: Visit) -> N
     expect(scenarios.key).to_contain_text("25 de 35")
 
 
-def test_what_is_pressed_while_a_step_is_done_begins_no_second_one(visit: Visit) -> None:
+def test_a_press_during_a_step_begins_no_second_step(visit: Visit) -> None:
     assert visit("/docs/mcp/").evaluate(PLAYED) == [["done", 4, 1], ["paused", 1, 1], ["done", 4, 1]]
 
 
-def test_a_resource_in_use_is_left_alone(visit: Visit) -> None:
+def test_a_resource_in_use_is_not_touched(visit: Visit) -> None:
     page = visit()
     page.locator("#lanzar[data-ready]").wait_for()
     page.keyboard.press("Control+Enter")
@@ -148,7 +148,7 @@ def test_a_resource_in_use_is_left_alone(visit: Visit) -> None:
     expect(scenarios.root.locator(".lane-step").nth(0)).to_contain_text("lock:deploy/production-2")
 
 
-def test_what_stops_a_story_is_said(visit: Visit) -> None:
+def test_the_reason_that_stops_a_story_is_shown(visit: Visit) -> None:
     scenarios = Scenarios(visit(expect=("net::ERR_FAILED",)))
     scenarios.choose("lock")
     scenarios.step.click()
@@ -159,7 +159,7 @@ def test_what_stops_a_story_is_said(visit: Visit) -> None:
     expect(scenarios.main).to_have_text("Otra vez")
 
 
-def test_too_few_calls_are_said_before_they_are_spent(visit: Visit, served: ServerProcess) -> None:
+def test_too_few_calls_are_shown_before_they_are_spent(visit: Visit, served: ServerProcess) -> None:
     lanzar = Lanzar(visit())
     did = lanzar.launch()["lease"]["holder"]
     change_trial(served, did, "calls_used = 32")
@@ -202,8 +202,8 @@ def test_a_program_runs_as_it_is_downloaded(
     env = {"PATH": os.environ["PATH"], "INTRAMEDIAL_KEY": server.secrets["apiKey"]}
     done = subprocess.run([*shell, str(program)], capture_output=True, text=True, timeout=60, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
-    said = done.stdout.splitlines()[-1]
+    line = done.stdout.splitlines()[-1]
     if story.id == "deadlock":
-        assert re.search("did:web:agents.example:bea → |released", said)
+        assert re.search("did:web:agents.example:bea → |released", line)
     else:
-        assert re.search(r"\b\d+ > \d+$", said), done.stdout
+        assert re.search(r"\b\d+ > \d+$", line), done.stdout

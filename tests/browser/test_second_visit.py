@@ -1,4 +1,4 @@
-"""What a browser fetches: little at its first visit, and no static file again at its second."""
+"""A browser loads little at its first visit, and no static file again at its second visit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,19 +18,19 @@ FIRST_VISIT_BYTES = 200_000
 
 @dataclass
 class Fetched:
-    """What came over the network: bytes on the wire of each answer, by its address."""
+    """The answers that came over the network: the bytes of each, by its address."""
 
     sizes: dict[str, int] = field(default_factory=dict)
 
     @property
     def static(self) -> list[str]:
-        """The static files among it."""
+        """The static files among them."""
         return [url for url in self.sizes if "/static/" in url]
 
 
 @contextmanager
 def watched(page: Page) -> Iterator[Fetched]:
-    """Everything that the page fetches and does not take from the browser's cache."""
+    """All that the page loads, except from the browser's cache."""
     fetched, addresses = Fetched(), dict[str, str]()
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
@@ -52,7 +52,7 @@ def watched(page: Page) -> Iterator[Fetched]:
 
 
 def visited(context: BrowserContext, url: str, last: str, ready: str) -> Fetched:
-    """What a visit of a page fetches: it is scrolled to `last`, until `ready` is there."""
+    """Visit a page, scroll to `last` and wait for `ready`; returns what the page loads."""
     page = context.new_page()
     with watched(page) as fetched:
         page.goto(url)

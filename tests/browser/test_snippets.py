@@ -1,4 +1,4 @@
-"""What the page offers to copy runs as it is pasted, with the key of a workspace, on the same server."""
+"""The code that the page offers to copy runs as it is, with the key of a workspace on the same server."""
 
 import json
 import os
@@ -30,13 +30,13 @@ OPERATIONS = ("lease", "wait", "release", "withdraw")
 
 
 def snippet(lanzar: Lanzar, way: str) -> str:
-    """The text of a way to say what stands in the editor."""
+    """The request in the editor as code for one tool or language."""
     lanzar.page.get_by_role("tab", name=way, exact=True).click()
     return lanzar.page.locator(f'#way[data-shows="{way.lower()}"]').inner_text()
 
 
 def run(text: str, way: str, server: ServerProcess, folder: Path) -> Any:
-    """Run it as pasted; the JSON that it prints."""
+    """Run the code as it is; returns the finished process."""
     env = {"PATH": os.environ["PATH"], "INTRAMEDIAL_KEY": server.secrets["apiKey"]}
     done = subprocess.run(
         RUN[way], input=text, capture_output=True, text=True, timeout=60, env=env, cwd=folder
@@ -58,10 +58,10 @@ def test_every_way_of_every_operation_runs_as_pasted(
         assert "…" not in text
         done = run(text, way, served, tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
-        said = done.stdout.replace("True", "true")
-        assert re.search(r"""["']?ok["']?: ?true""", said), done.stdout
+        output = done.stdout.replace("True", "true")
+        assert re.search(r"""["']?ok["']?: ?true""", output), done.stdout
         if operation != "withdraw":
-            assert re.search(r"it\\?'s", said), said
+            assert re.search(r"it\\?'s", output), output
 
 
 def test_without_javascript_the_samples_run_as_pasted(
@@ -75,7 +75,7 @@ def test_without_javascript_the_samples_run_as_pasted(
         assert '"reason":"invalid_request"' not in done.stdout, done.stdout
 
 
-def test_they_follow_the_editor_before_it_is_sent(visit: Visit) -> None:
+def test_the_code_follows_the_editor_before_sending(visit: Visit) -> None:
     lanzar = Lanzar(visit())
     for way in RUN:
         lanzar.write(resource="lock:first")
@@ -122,7 +122,7 @@ def test_a_client_that_was_opened_stays_open_while_the_request_is_edited(visit: 
 
 
 def call(url: str, authorization: str, shown: Any, arguments: str) -> Any:
-    """Call the tool that is shown, with the arguments that are shown."""
+    """Call the shown tool with the shown arguments; returns the result."""
     tool = shown.locator(f'[data-address="{url}"]').first.inner_text()
     message = {
         "jsonrpc": "2.0",

@@ -1,4 +1,4 @@
-"""The page that verifies receipts: in the browser, with the published keys, nothing sent."""
+"""The page that verifies receipts in the browser, with the published keys, and sends nothing."""
 
 import json
 import time
@@ -33,12 +33,12 @@ def answered(server: ServerProcess) -> dict[str, Any]:
 
 @pytest.fixture
 def body(served: ServerProcess) -> dict[str, Any]:
-    """An answer of the server that all browser tests share."""
+    """An answer from the server that all browser tests share."""
     return answered(served)
 
 
 class Verify:
-    """The page as somebody uses it who has a receipt."""
+    """The page as a visitor with a receipt uses it."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -50,12 +50,12 @@ class Verify:
         self.verdict = self.receipt.locator("[data-verified]")
 
     def check(self, text: str) -> None:
-        """Give a text and press the button."""
+        """Enter a text and press the button."""
         self.given.fill(text)
         self.page.get_by_role("button", name="Verificar").click()
 
     def failed(self) -> list[str]:
-        """The checks that do not hold."""
+        """The checks that failed."""
         found = self.receipt.locator('[data-check][data-ok="false"]').all()
         return [check.get_attribute("data-check") or "" for check in found]
 
@@ -63,8 +63,8 @@ class Verify:
 def forged(jws: str, **claims: Any) -> str:
     """A receipt with other claims under the same signature."""
     header, payload, signature = jws.split(".")
-    told = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4))) | claims
-    other = urlsafe_b64encode(json.dumps(told).encode()).rstrip(b"=").decode()
+    changed = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4))) | claims
+    other = urlsafe_b64encode(json.dumps(changed).encode()).rstrip(b"=").decode()
     return f"{header}.{other}.{signature}"
 
 
@@ -88,7 +88,7 @@ def test_a_receipt_is_verified_however_it_is_given(visit: Visit, body: dict[str,
     assert checks == ["key", "signature", "issuer", *(["result"] if form == "answer" else [])]
     assert verify.failed() == []
     expect(verify.receipt).to_contain_text(body["receipt"]["id"])
-    # Nothing of it is sent: the only thing asked for is the published keys.
+    # The page requests only the published keys, so nothing of the receipt is sent.
     assert [url.rsplit("/", 1)[-1] for url in asked if "/static/" not in url] == ["jwks.json"]
 
 
@@ -133,7 +133,7 @@ def test_one_changed_byte_turns_it_red(visit: Visit, body: dict[str, Any]) -> No
     assert verify.failed() == ["signature"]
 
 
-def test_an_answer_that_is_not_what_was_signed(visit: Visit, body: dict[str, Any]) -> None:
+def test_an_answer_that_differs_from_the_signed_one_is_detected(visit: Visit, body: dict[str, Any]) -> None:
     body["lease"]["fencingToken"] += 1
     verify = Verify(visit("/verificar/"))
     verify.check(json.dumps(body))
@@ -156,7 +156,7 @@ def test_an_answer_that_is_not_what_was_signed(visit: Visit, body: dict[str, Any
         ),
     ],
 )
-def test_what_a_receipt_says_is_read_whatever_it_is_of(
+def test_the_content_of_every_kind_of_receipt_is_shown(
     visit: Visit, body: dict[str, Any], claims: dict[str, Any], words: str, unsaid: str
 ) -> None:
     verify = Verify(visit("/verificar/"))
@@ -189,7 +189,7 @@ def test_another_issuers_receipt_is_neither_good_nor_false(visit: Visit, body: d
         (lambda jws: "a.b.c", "Esto no es un recibo"),
     ],
 )
-def test_what_is_no_whole_receipt_is_said_in_words(
+def test_an_incomplete_receipt_is_explained(
     visit: Visit, body: dict[str, Any], cut: Callable[[str], str], words: str
 ) -> None:
     verify = Verify(visit("/verificar/"))
@@ -199,7 +199,7 @@ def test_what_is_no_whole_receipt_is_said_in_words(
     expect(verify.given).to_be_focused()
 
 
-def test_a_receipt_of_a_key_that_was_rotated_away(
+def test_a_receipt_of_a_key_that_is_no_longer_published(
     visit: Visit, served: ServerProcess, body: dict[str, Any]
 ) -> None:
     before = published(served)
@@ -207,7 +207,7 @@ def test_a_receipt_of_a_key_that_was_rotated_away(
     verify = Verify(visit("/verificar/"))
     verify.check(body["receipt"]["jws"])
     expect(verify.verdict).to_contain_text("Verificado")
-    deadline = time.monotonic() + 10  # what a server has read of the key files it believes for a while
+    deadline = time.monotonic() + 10  # a server uses the key files in memory for a while
     while not before < published(served):
         assert time.monotonic() < deadline
 
@@ -231,7 +231,7 @@ def test_a_browser_without_ed25519_verifies_with_the_library(visit: Visit, body:
     expect(verify.verdict).to_contain_text("No verificado")
 
 
-def test_a_page_that_may_not_verify_says_so(visit: Visit, body: dict[str, Any]) -> None:
+def test_a_page_that_cannot_verify_explains_it(visit: Visit, body: dict[str, Any]) -> None:
     verify = Verify(visit("/verificar/#%"))
     expect(verify.fault).to_contain_text("Esto no es un recibo")
     verify.page.evaluate("() => Object.defineProperty(crypto, 'subtle', { value: undefined })")
@@ -240,7 +240,7 @@ def test_a_page_that_may_not_verify_says_so(visit: Visit, body: dict[str, Any]) 
     expect(verify.receipt).to_be_hidden()
 
 
-def test_a_server_out_of_reach_is_said(visit: Visit, body: dict[str, Any]) -> None:
+def test_a_server_out_of_reach_is_shown(visit: Visit, body: dict[str, Any]) -> None:
     verify = Verify(visit("/verificar/", expect=("net::ERR_FAILED",)))
     verify.page.route("**/.well-known/**", lambda route: route.abort())
     verify.check(body["receipt"]["jws"])
@@ -259,7 +259,7 @@ def test_axe_finds_nothing(visit: Visit, body: dict[str, Any], width: int, theme
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
 
 
-def test_lanzar_leads_here(visit: Visit) -> None:
+def test_lanzar_links_to_this_page(visit: Visit) -> None:
     page = visit()
     page.locator("#lanzar[data-ready]").wait_for()
     page.keyboard.press("Control+Enter")

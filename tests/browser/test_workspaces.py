@@ -1,4 +1,4 @@
-"""Workspaces in a browser: from asking for access to a revoked key; people; a trial that is kept."""
+"""Workspaces in a browser: from the request for access to a revoked key, members, and an adopted trial."""
 
 import re
 import secrets
@@ -25,18 +25,18 @@ PAGES = (
 
 
 def new_address() -> str:
-    """An e-mail address that nobody has."""
+    """An e-mail address that no account has."""
     return f"person-{secrets.token_hex(4)}@example.com"
 
 
 def run(line: str) -> str:
-    """What a shell prints for what the page shows."""
+    """Run the shown command in a shell; returns its output."""
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_from_asking_for_access_to_a_revoked_key(visit: Visit, served: ServerProcess) -> None:
+def test_from_the_request_for_access_to_a_revoked_key(visit: Visit, served: ServerProcess) -> None:
     page, email = visit("/pedir-acceso/"), new_address()
     page.get_by_label("Correo electrónico").fill(email)
     page.get_by_label("Para qué lo quieres").fill("Dos agentes que despliegan.")
@@ -83,14 +83,14 @@ def test_from_asking_for_access_to_a_revoked_key(visit: Visit, served: ServerPro
     revoked = time.monotonic()
     expect(page.get_by_text("ya no vale.")).to_be_visible()
     with_status = shown.replace("curl -sS", "curl -sS -w '%{http_code}'")
-    while not (said := run(with_status)).endswith("401"):
-        assert time.monotonic() - revoked < 30, said
+    while not (output := run(with_status)).endswith("401"):
+        assert time.monotonic() - revoked < 30, output
     page.get_by_role("link", name="Auditoría").click()
     expect(page.get_by_role("row")).to_have_count(4)
     fine(page)
 
 
-def test_somebody_is_invited_and_let_go(visit: Visit, served: ServerProcess) -> None:
+def test_a_member_is_invited_and_removed(visit: Visit, served: ServerProcess) -> None:
     made, email = asked(served, role="owner"), new_address()
     at = f"/espacios/{made['workspace']}/"
     owner = visit("/")
@@ -102,7 +102,7 @@ def test_somebody_is_invited_and_let_go(visit: Visit, served: ServerProcess) -> 
     link = owner.locator(".secret code").inner_text()
     fine(owner)
 
-    # The link's code stays in the browser over the sign-up.
+    # The browser keeps the link's code during sign-up.
     guest = visit(link.removeprefix(served.url))
     fine(guest)
     guest.get_by_role("link", name="Registrarme").click()
@@ -136,7 +136,7 @@ def test_somebody_is_invited_and_let_go(visit: Visit, served: ServerProcess) -> 
     expect(owner.get_by_text("ya no existe")).to_be_visible()
 
 
-def test_a_trial_is_kept(visit: Visit, served: ServerProcess) -> None:
+def test_a_trial_is_adopted(visit: Visit, served: ServerProcess) -> None:
     made = asked(served, role="viewer")
     lanzar = Lanzar(visit())
     page = lanzar.page
@@ -165,7 +165,7 @@ def test_a_trial_is_kept(visit: Visit, served: ServerProcess) -> None:
 
 def test_every_page_is_accessible_in_both_themes_and_sizes(visit: Visit, served: ServerProcess) -> None:
     made = asked(served, role="owner")
-    # A date that is none is not shown again by the browser.
+    # A browser does not show a malformed date again.
     page = visit("/", expect=("does not conform to the required format",))
     page.context.add_cookies([made["cookie"]])
     for path in (*PAGES, f"claves/{made['apiKey'][:12]}/rotar/"):

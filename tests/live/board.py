@@ -1,4 +1,4 @@
-"""A board: what the documented messages make of it, as a page or a program would apply them."""
+"""A board that applies the documented messages, as a page or a program does."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ Key = tuple[str, str]
 
 
 class Board:
-    """`holders` and `queues` by (resource, agent); the order of `queues` is the order of each queue."""
+    """`holders` and `queues` by (resource, agent). The order of `queues` is the order of each queue."""
 
     def __init__(self) -> None:
         self.seq = 0
@@ -16,8 +16,8 @@ class Board:
         self.deadlocks: list[Json] = []
         self.trust: dict[str, float] = {}
 
-    def hear(self, message: Json) -> None:
-        """Apply one message. A gap is a failure: the server leaves none."""
+    def apply(self, message: Json) -> None:
+        """Apply one message. A gap in the numbers is a failure: the server leaves no gap."""
         assert message["seq"] == self.seq + 1
         self.seq = message["seq"]
         if message["type"] == "snapshot":
@@ -26,10 +26,10 @@ class Board:
             self.trust = {did: trust["score"] for did, trust in message["trust"].items()}
         else:
             for event in message["events"]:
-                self._apply(event)
+                self._apply_event(event)
         self.deadlocks = message.get("deadlocks", self.deadlocks)
 
-    def _apply(self, event: Json) -> None:
+    def _apply_event(self, event: Json) -> None:
         key = (event["resource"], event["actorDid"])
         match event["event"]:
             case "granted" | "renewed":
@@ -55,7 +55,7 @@ class Board:
                 wait.pop("offeredUntil", None)
 
     def queue(self) -> list[Json]:
-        """The waits as `GET wait` shows them: by resource, each queue in order, places counted."""
+        """The waits as `GET wait` returns them: by resource, each queue in order, with places."""
         shown: list[Json] = []
         for resource in sorted({resource for resource, _ in self.queues}):
             places = [(agent, wait) for (named, agent), wait in self.queues.items() if named == resource]

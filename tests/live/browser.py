@@ -1,4 +1,4 @@
-"""Live sockets as a client opens them, on the application itself, and what is decided while they are open."""
+"""Live sockets on the ASGI application, opened as clients open them, and commands for the authority."""
 
 import asyncio
 import base64
@@ -28,7 +28,7 @@ EMPTY = "sha-256=:" + base64.b64encode(hashlib.sha256(b"").digest()).decode() + 
 Headers = list[tuple[bytes, bytes]]
 
 TRIAL_PATH = "/ws/prueba/"
-PATIENCE_S = 30.0  # of a test that waits for what comes at once, on however busy a machine
+PATIENCE_S = 30.0  # what a test waits for comes at once, except on a busy machine
 UNAUTHENTICATED, NOT_FOUND = (4401, "unauthenticated"), (4404, "not_found")
 
 
@@ -37,7 +37,7 @@ def bearer(key: str) -> Headers:
 
 
 def page(session: str | None, origin: str | None = settings.BASE_URL) -> Headers:
-    """What a browser sends from a page."""
+    """The header fields that a browser sends from a page."""
     headers: Headers = [(b"host", b"127.0.0.1:8000")]
     if origin is not None:
         headers.append((b"origin", origin.encode()))
@@ -56,7 +56,7 @@ def socket(path: str, headers: Headers, protocols: list[str] | None = None) -> W
 async def opened(
     path: str, headers: Headers, protocols: list[str] | None = None
 ) -> AsyncIterator[WebsocketCommunicator]:
-    """A socket that was accepted; closed afterwards."""
+    """A socket that the server accepts. It is closed at the end of the context."""
     client = socket(path, headers, protocols)
     accepted, _ = await client.connect(PATIENCE_S)
     assert accepted
@@ -67,7 +67,7 @@ async def opened(
 
 
 async def closing(client: WebsocketCommunicator) -> tuple[int, str]:
-    """With what code and reason the server closes; messages before that are passed over."""
+    """The code and the reason with which the server closes the socket. Messages before that are skipped."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             message = await client.receive_output(PATIENCE_S)
@@ -77,7 +77,7 @@ async def closing(client: WebsocketCommunicator) -> tuple[int, str]:
 
 
 async def refusal(path: str, headers: Headers, protocols: list[str] | None = None) -> tuple[int, str] | None:
-    """With what code and reason a socket is refused; None if its handshake already is."""
+    """The code and the reason with which a socket is refused, or None if its handshake is refused."""
     client = socket(path, headers, protocols)
     accepted, _ = await client.connect(PATIENCE_S)
     if not accepted:
@@ -93,14 +93,14 @@ async def refusal(path: str, headers: Headers, protocols: list[str] | None = Non
 async def watching(
     path: str, headers: Headers, protocols: list[str] | None = None
 ) -> AsyncIterator[WebsocketCommunicator]:
-    """A socket that was let in, and has had its snapshot."""
+    """A socket that was admitted and has received its snapshot."""
     async with opened(path, headers, protocols) as client:
         assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
         yield client
 
 
 async def next_events(client: WebsocketCommunicator) -> dict[str, Any]:
-    """The next events message that is more than a heartbeat."""
+    """The next events message that has events."""
     while True:
         message: dict[str, Any] = await client.receive_json_from(timeout=PATIENCE_S)
         assert message["type"] == "events", message
@@ -128,13 +128,13 @@ def new_user(email: str) -> Any:
 
 @sync_to_async
 def logged_in(user: Any) -> str:
-    """A session of `user`, let in by a beta password of its own; its key."""
+    """Log `user` in with a new beta password; returns the key of the session."""
     mine = BetaPassword.objects.create(hash=secrets.token_hex(16), prefix="live")
     return people.session_of(user, beta_password=mine)
 
 
 async def ticket_of(trial: Trial) -> list[str]:
-    """The subprotocols that a page with a fresh ticket offers."""
+    """The subprotocols that a page with a new ticket offers."""
     assert trial.workspace is not None
     secret, _ = await sync_to_async(tickets.issue)(trial.workspace.public_id)
     return ["intramedial", f"ticket.{secret}"]

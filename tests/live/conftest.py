@@ -1,4 +1,4 @@
-"""A loop whose time leaps; the door to live boards; those who may pass it."""
+"""An event loop whose time leaps, a running authority with live sockets, and clients that may watch."""
 
 import asyncio
 import socket
@@ -11,7 +11,7 @@ import uvicorn
 from django.conf import settings
 from django.utils import timezone
 
-from coordination.authority import process as authority
+from coordination.authority import process as processes
 from coordination.live import base_consumer, consumers
 from coordination.live import hub as hubs
 from intramedial.server import websocket
@@ -23,20 +23,20 @@ from tests.live.looptime import LeapingLoop
 
 @pytest.fixture
 def leap() -> Iterator[asyncio.Runner]:
-    """`leap.run(coroutine)` on a loop whose time leaps."""
+    """`leap.run(coroutine)` runs a coroutine on a loop whose time leaps."""
     with asyncio.Runner(loop_factory=LeapingLoop) as runner:
         yield runner
 
 
 @pytest.fixture
-async def door(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
-    """The authority, and what tells and hears its decisions; with less patience, so that tests need none."""
+async def authority(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """A running authority with its publisher and hub, whose intervals are short."""
     monkeypatch.setattr(hubs, "RECHECK_S", 0.05)
     monkeypatch.setattr(base_consumer, "RESYNC_EVERY_S", 0.1)
-    await asyncio.to_thread(authority.current().start)
+    await asyncio.to_thread(processes.current().start)
     consumers.start()
     yield
-    await authority.current().close()
+    await processes.current().close()
     await consumers.stop()
     await asyncio.to_thread(callers.stop)
 
@@ -57,13 +57,13 @@ async def member(workspace: Workspace) -> Any:
 
 @pytest.fixture
 async def session(member: Any) -> str:
-    """A session of the member's."""
+    """The key of a session of the member."""
     return await logged_in(member)
 
 
 @pytest.fixture
 async def trial(workspace: Workspace) -> Trial:
-    """A trial in force, for which the workspace is."""
+    """A trial in force, with the workspace."""
     ends = timezone.now() + timedelta(days=7)
     return await Trial.objects.acreate(
         did=f"did:example:{workspace.public_id}", workspace=workspace, calls_limit=35, expires_at=ends
@@ -72,7 +72,7 @@ async def trial(workspace: Workspace) -> Trial:
 
 @pytest.fixture
 async def served(migrated_databases: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[uvicorn.Server]:
-    """A server in this process, with less patience; `served.config.port` is where."""
+    """A server in this process, with short deadlines, at the port `served.config.port`."""
     monkeypatch.setattr(base_consumer, "READ_WITHIN_S", 1.0)
     monkeypatch.setattr(base_consumer, "CLOSE_WITHIN_S", 0.1)
     monkeypatch.setattr(websocket, "CUT_AFTER_S", 0.3)

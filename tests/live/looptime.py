@@ -1,4 +1,4 @@
-"""An event loop whose time moves by itself: when nothing is left to do it jumps to the next timer."""
+"""An event loop with its own time: when the loop has nothing to do, time jumps to the next timer."""
 
 import asyncio
 import selectors
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class _NoWait(selectors.DefaultSelector):
-    """Never waits; says how long it was asked to."""
+    """Never waits. `asked_s` is how long it was asked to wait."""
 
     asked_s: float | None = 0.0
 
@@ -18,8 +18,8 @@ class _NoWait(selectors.DefaultSelector):
 class LeapingLoop(asyncio.SelectorEventLoop):
     """`time()` starts at 1000 s and leaps.
 
-    Only for what uses neither threads nor the network: with nothing to do and no timer, such a loop would
-    wait for ever, and this one fails.
+    It is only for code that uses neither threads nor the network. It fails when it has nothing to do and no
+    timer, where another loop would wait for ever.
     """
 
     def __init__(self) -> None:
@@ -33,5 +33,5 @@ class LeapingLoop(asyncio.SelectorEventLoop):
     def _run_once(self) -> None:
         super()._run_once()
         asked = self._leaping.asked_s
-        assert asked is not None or self._ready or self._stopping, "nothing will ever happen"
+        assert asked is not None or self._ready or self._stopping, "the loop waits for ever: it has no timer"
         self._now += asked or 0.0

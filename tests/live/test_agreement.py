@@ -1,4 +1,4 @@
-"""The board and `GET wait` never disagree: whatever happens, whenever a client comes."""
+"""The board agrees with `GET wait` after any commands, whenever a client connects."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ class Time:
 
 @pytest.fixture
 async def time(migrated_databases: None) -> AsyncIterator[Time]:
-    """The authority at a time that stands still."""
+    """A running authority, and its clock, which stands still."""
     time = Time()
     authority.current().clock = time
     consumers.start()
@@ -63,7 +63,7 @@ def anything(chance: random.Random) -> Command:
 async def watch(address: str, key: str, board: Board) -> None:
     async with opened(address, bearer(key)) as client:
         while True:
-            board.hear(await client.receive_json_from(timeout=PATIENCE_S))
+            board.apply(await client.receive_json_from(timeout=PATIENCE_S))
 
 
 def by_name(holders: Any) -> list[dict[str, Any]]:
@@ -71,7 +71,9 @@ def by_name(holders: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_boards_show_what_is(time: Time, workspace: Workspace, api_key: str, seed: int) -> None:
+async def test_boards_show_the_current_state(
+    time: Time, workspace: Workspace, api_key: str, seed: int
+) -> None:
     chance = random.Random(seed)
     name = workspace.public_id
     boards: list[Board] = []
@@ -101,7 +103,7 @@ async def test_boards_show_what_is(time: Time, workspace: Workspace, api_key: st
             and trusted(board) == trust
         )
 
-    with contextlib.suppress(TimeoutError):  # the assertions below say what is different
+    with contextlib.suppress(TimeoutError):  # the assertions below show what is different
         async with asyncio.timeout(PATIENCE_S):
             while not all(shows_all(board) for board in boards):
                 await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""A text compressed once for all sockets is what every client reads, whatever it negotiates."""
+"""A text is compressed once for all sockets, and each client reads it, whatever it negotiates."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from tests.live.browser import acquire
 
 
 @given(st.text(max_size=200), st.one_of(st.text(), st.text(max_size=20).map(lambda text: text * 2000)))
-def test_any_end_after_any_beginning(beginning: str, end: str) -> None:
+def test_any_beginning_and_end_are_read_as_one_text(beginning: str, end: str) -> None:
     payload = b"".join(SharedText(end).compressed_after(beginning)) + b"\x00\x00\xff\xff"
     read = zlib.decompressobj(wbits=-WINDOW_BITS).decompress(payload)
     assert read.decode() == SharedText(end).after(beginning) == beginning + end
@@ -49,7 +49,7 @@ def board(served: uvicorn.Server, workspace: Workspace, key: str, **more: Any) -
 async def test_every_client_reads_the_same(
     served: uvicorn.Server, workspace: Workspace, api_key: str, offer: str
 ) -> None:
-    """Messages whose payloads have a length of one, two and eight bytes."""
+    """The lengths of the messages' payloads take one, two and eight bytes."""
     hub().pace = Pace(heartbeat_s=0.5)
     factory = OFFERS[offer]
     name = workspace.public_id
@@ -73,14 +73,14 @@ async def test_every_client_reads_the_same(
 
 
 async def next_message(client: ClientConnection) -> dict[str, Any]:
-    """The next message that is more than a heartbeat."""
+    """The next message that is not a heartbeat."""
     while True:
         message: dict[str, Any] = orjson.loads(await client.recv())
         if message["type"] == "snapshot" or message["events"]:
             return message
 
 
-async def test_a_small_frame_that_unfolds_into_a_large_one(
+async def test_a_small_frame_that_decompresses_to_a_large_one_is_refused(
     served: uvicorn.Server, workspace: Workspace, api_key: str
 ) -> None:
     async with board(served, workspace, api_key) as client:

@@ -1,4 +1,4 @@
-"""Deadlock pairs on a board: no event says that one has ended."""
+"""Deadlock pairs on a board: no event is published when one ends."""
 
 import asyncio
 from typing import Any
@@ -8,8 +8,8 @@ from tests.live.world import Process, World, event
 DEADLOCK: dict[str, Any] = {"agents": ["did:example:a", "did:example:b"], "resources": ["lock:b", "lock:a"]}
 
 
-def test_deadlocks_are_told_when_they_come_and_when_they_go(leap: asyncio.Runner) -> None:
-    """No event says that one has ended."""
+def test_a_board_shows_the_beginning_and_the_end_of_a_deadlock(leap: asyncio.Runner) -> None:
+    """No event is published when a deadlock ends."""
 
     async def scenario() -> None:
         world = World()
@@ -24,7 +24,7 @@ def test_deadlocks_are_told_when_they_come_and_when_they_go(leap: asyncio.Runner
         process.decide(event("lock:c", "granted"))
         await asyncio.sleep(0.5)
         assert "deadlocks" not in client.messages[-1]
-        world.deadlocks = []  # withdrawn, or run out: nothing is told
+        world.deadlocks = []  # withdrawn or expired: no event is published
         await asyncio.sleep(1.5)
         assert (client.messages[-1]["events"], client.messages[-1]["deadlocks"]) == ([], [])
         await process.hub.stop()
@@ -32,7 +32,7 @@ def test_deadlocks_are_told_when_they_come_and_when_they_go(leap: asyncio.Runner
     leap.run(scenario())
 
 
-def test_deadlocks_are_not_read_where_none_can_be(leap: asyncio.Runner) -> None:
+def test_deadlocks_are_not_read_while_there_can_be_none(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         world = World()
         process = Process(world)
@@ -47,8 +47,8 @@ def test_deadlocks_are_not_read_where_none_can_be(leap: asyncio.Runner) -> None:
     leap.run(scenario())
 
 
-def test_what_happens_while_deadlocks_are_read_is_told(leap: asyncio.Runner) -> None:
-    """To those that watch already, even if another one comes at that moment and is given a snapshot."""
+def test_events_during_a_read_of_deadlocks_are_sent(leap: asyncio.Runner) -> None:
+    """The first client receives them, even if a second client connects meanwhile and receives a snapshot."""
 
     async def scenario() -> None:
         world = World()
@@ -62,15 +62,15 @@ def test_what_happens_while_deadlocks_are_read_is_told(leap: asyncio.Runner) -> 
         process.decide(event("lock:a"))
         late = process.client()
         await asyncio.sleep(1)
-        assert [told["resource"] for told in client.events] == ["lock:b", "lock:a"]
-        assert "lock:a" in late.messages[0]["holders"] + [told["resource"] for told in late.events]
+        assert [item["resource"] for item in client.events] == ["lock:b", "lock:a"]
+        assert "lock:a" in late.messages[0]["holders"] + [item["resource"] for item in late.events]
         await process.hub.stop()
 
     leap.run(scenario())
 
 
-def test_deadlocks_of_a_newcomers_snapshot_are_told_to_those_that_watch_already(leap: asyncio.Runner) -> None:
-    """They change without an event; a snapshot for one may be the first to show it."""
+def test_deadlocks_in_a_new_clients_snapshot_are_sent_to_the_other_clients(leap: asyncio.Runner) -> None:
+    """Deadlocks change without an event, so the snapshot for one client can be the first to show a change."""
 
     async def scenario() -> None:
         world = World()

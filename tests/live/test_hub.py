@@ -1,4 +1,5 @@
-"""The hub's other work: it tells without fail, counts sockets, watches over watchers, and keeps the order."""
+"""The publisher and the hub: publishing never fails, sockets are counted, rights are checked again, events
+are put in order."""
 
 import asyncio
 from typing import Any
@@ -16,12 +17,12 @@ def test_publishing_never_raises(leap: asyncio.Runner) -> None:
         await started(process)
         client = process.client()
         await asyncio.sleep(1)
-        process.voice.publish(WORKSPACE, [event(odd=object())])
-        process.voice.publish(WORKSPACE, None)  # no list at all
+        process.publisher.publish(WORKSPACE, [event(odd=object())])
+        process.publisher.publish(WORKSPACE, None)  # not a list
         await asyncio.sleep(1)
         assert client.kinds == ["snapshot", "snapshot"]
         await process.hub.stop()
-        process.voice.publish(WORKSPACE, [event()])
+        process.publisher.publish(WORKSPACE, [event()])
 
     leap.run(scenario())
 
@@ -32,7 +33,7 @@ def test_sockets_are_counted_across_processes(leap: asyncio.Runner) -> None:
         here, there = Process(world, layer), Process(world, layer)
         await started(here, there)
         clients = [here.client(), here.client(), there.client()]
-        await asyncio.sleep(0.1)  # well before the next beat
+        await asyncio.sleep(0.1)  # before the next beat
 
         def admits(process: Process, limit: int) -> bool:
             socket = process.hub.join(Visitor(WORKSPACE), limit, lambda problem: None)
@@ -54,7 +55,7 @@ def test_sockets_are_counted_across_processes(leap: asyncio.Runner) -> None:
     leap.run(scenario())
 
 
-def test_who_may_not_watch_any_more_is_told_within_five_seconds(leap: asyncio.Runner) -> None:
+def test_a_client_that_may_no_longer_watch_is_ended_within_five_seconds(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
         await started(process)
@@ -70,7 +71,7 @@ def test_who_may_not_watch_any_more_is_told_within_five_seconds(leap: asyncio.Ru
     leap.run(scenario())
 
 
-def test_nobody_watches_on_when_it_cannot_be_known_whether_they_may(leap: asyncio.Runner) -> None:
+def test_clients_are_ended_when_their_rights_cannot_be_checked(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
 
@@ -87,7 +88,7 @@ def test_nobody_watches_on_when_it_cannot_be_known_whether_they_may(leap: asynci
     leap.run(scenario())
 
 
-def test_a_check_that_fails_once_ends_nobody(leap: asyncio.Runner) -> None:
+def test_a_check_that_fails_once_ends_no_client(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
         failures = 1
@@ -117,16 +118,16 @@ def test_order_is_uncertain_only_where_it_matters() -> None:
     arrivals = Arrivals()
     arrivals.add("p", [event("r1", at=at(5)), event("r2", at=at(6))])
     assert arrivals.take()[1]
-    arrivals.add("q", [event("r3", at=at(4))])  # late, but nobody else has spoken of it
+    arrivals.add("q", [event("r3", at=at(4))])  # late, but no other publisher has an event of this resource
     assert arrivals.take()[1]
-    arrivals.add("q", [event("r1", at=at(5))])  # the same millisecond as another publisher's
+    arrivals.add("q", [event("r1", at=at(5))])  # in the same millisecond as an event of another publisher
     assert not arrivals.take()[1]
     arrivals.add("q", [event("r2", at=at(3))])
     assert not arrivals.take()[1]
     arrivals.add("p", [event("r4", at=at(9), trust={"score": 50.5})])
-    arrivals.add("q", [event("r5", at=at(8), trust={"score": 51.0})])  # the same agent's, but in time
-    told, certain = arrivals.take()
+    arrivals.add("q", [event("r5", at=at(8), trust={"score": 51.0})])  # of the same agent, but in time
+    events, certain = arrivals.take()
     assert certain
-    assert [one["resource"] for one in told] == ["r5", "r4"]
+    assert [one["resource"] for one in events] == ["r5", "r4"]
     arrivals.add("q", [event("r6", at=at(7), trust={"score": 50.0})])
     assert not arrivals.take()[1]

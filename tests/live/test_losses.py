@@ -1,4 +1,4 @@
-"""What is lost between processes is noticed and made up for with a snapshot; what crosses is put in order."""
+"""A message that is lost between processes leads to a snapshot. Messages that cross are put in order."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from coordination.authority.publisher import GROUP
 from tests.live.world import WORKSPACE, LossyLayer, Process, World, event, started, stopped
 
 
-def test_a_lost_message_is_noticed_at_the_next(leap: asyncio.Runner) -> None:
+def test_a_lost_message_is_noticed_at_the_next_message(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         layer = LossyLayer()
         process = Process(World(), layer)
@@ -44,53 +44,53 @@ def test_a_lost_last_message_is_noticed_at_the_next_beat(leap: asyncio.Runner) -
     leap.run(scenario())
 
 
-def test_what_one_process_decides_is_seen_in_the_other(leap: asyncio.Runner) -> None:
+def test_clients_of_one_process_receive_decisions_of_the_other(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
         here, there = Process(world, layer), Process(world, layer)
         await started(here, there)
-        here.voice._wanted = there.voice._wanted = None  # as over Redis
+        here.publisher._wanted = there.publisher._wanted = None  # as over Redis
         client = here.client()
         await asyncio.sleep(1)
         there.decide(event("lock:there"))
         here.decide(event("lock:here"))
         await asyncio.sleep(0.3)
         assert client.kinds == ["snapshot", "events"]
-        assert [told["resource"] for told in client.events] == ["lock:there", "lock:here"]
+        assert [item["resource"] for item in client.events] == ["lock:there", "lock:here"]
         await stopped(here, there)
 
     leap.run(scenario())
 
 
-def test_events_that_cross_are_told_in_the_order_of_their_decisions(leap: asyncio.Runner) -> None:
+def test_events_that_cross_are_sent_in_the_order_of_their_decisions(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
         here, there = Process(world, layer), Process(world, layer)
         await started(here, there)
-        here.voice._wanted = there.voice._wanted = None
+        here.publisher._wanted = there.publisher._wanted = None
         client = here.client()
         await asyncio.sleep(1)
-        layer.delays[there.voice.publisher] = 0.08
+        layer.delays[there.publisher.publisher] = 0.08
         there.decide(event("lock:a", "granted"))
         await asyncio.sleep(0.02)
         here.decide(event("lock:a", "released"))
         await asyncio.sleep(0.5)
         assert client.kinds == ["snapshot", "events"]
-        assert [told["event"] for told in client.events] == ["granted", "released"]
+        assert [item["event"] for item in client.events] == ["granted", "released"]
         await stopped(here, there)
 
     leap.run(scenario())
 
 
-def test_an_event_that_comes_too_late_to_be_put_in_order_is_a_snapshot(leap: asyncio.Runner) -> None:
+def test_an_event_that_is_too_late_for_its_order_leads_to_a_snapshot(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
         here, there = Process(world, layer), Process(world, layer)
         await started(here, there)
-        here.voice._wanted = there.voice._wanted = None
+        here.publisher._wanted = there.publisher._wanted = None
         client = here.client()
         await asyncio.sleep(1)
-        layer.delays[there.voice.publisher] = 1.0
+        layer.delays[there.publisher.publisher] = 1.0
         there.decide(event("lock:a", "granted"))
         await asyncio.sleep(0.02)
         here.decide(event("lock:a", "released"))
@@ -101,7 +101,7 @@ def test_an_event_that_comes_too_late_to_be_put_in_order_is_a_snapshot(leap: asy
     leap.run(scenario())
 
 
-def test_a_process_that_falls_silent_may_have_died_with_something_to_tell(leap: asyncio.Runner) -> None:
+def test_a_process_that_falls_silent_leads_to_a_snapshot(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
         here, there = Process(world, layer), Process(world, layer)
@@ -109,18 +109,20 @@ def test_a_process_that_falls_silent_may_have_died_with_something_to_tell(leap: 
         client = here.client()
         await asyncio.sleep(1)
         await there.hub.stop()
-        world.truth.append("lock:untold")
+        world.truth.append("lock:unpublished")
         await asyncio.sleep(14)
         assert client.kinds.count("snapshot") == 2
-        assert client.messages[-1]["type"] == "events" or client.messages[-1]["holders"] == ["lock:untold"]
+        assert client.messages[-1]["type"] == "events" or client.messages[-1]["holders"] == [
+            "lock:unpublished"
+        ]
         assert not here.hub.several()
         await stopped(here)
 
     leap.run(scenario())
 
 
-def test_a_layer_that_goes_and_returns(leap: asyncio.Runner) -> None:
-    """The board says so, is right within seconds all the same, and goes on by itself."""
+def test_a_channel_layer_that_fails_and_returns(leap: asyncio.Runner) -> None:
+    """Meanwhile the board is marked as delayed, but is right within seconds. Afterwards events come again."""
 
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
@@ -130,29 +132,29 @@ def test_a_layer_that_goes_and_returns(leap: asyncio.Runner) -> None:
         await asyncio.sleep(1)
         layer.fault = ConnectionError("Redis is away")
         layer.groups.clear()
-        process.decide(event("lock:untold"))
+        process.decide(event("lock:unpublished"))
         await asyncio.sleep(21)
         during = client.messages[1:]
         assert len(during) >= 3
         assert {message["type"] for message in during if message.get("delayed")} == {"snapshot"}
         assert during[-1]["delayed"] is True
-        assert during[-1]["holders"] == ["lock:untold"]
+        assert during[-1]["holders"] == ["lock:unpublished"]
         layer.fault = None
         await asyncio.sleep(5)
         back = client.messages[len(during) + 1 :]
         assert back[0]["type"] == "snapshot"
         assert "delayed" not in back[0]
-        process.decide(event("lock:told"))
+        process.decide(event("lock:after"))
         await asyncio.sleep(0.3)
-        assert client.events[-1]["resource"] == "lock:told"
+        assert client.events[-1]["resource"] == "lock:after"
         assert [message["seq"] for message in client.messages] == list(range(1, len(client.messages) + 1))
         await stopped(process)
 
     leap.run(scenario())
 
 
-def test_a_place_in_the_group_that_was_lost_is_taken_again(leap: asyncio.Runner) -> None:
-    """Places lapse after a day; a Redis that restarts has forgotten them."""
+def test_a_hub_joins_the_group_again(leap: asyncio.Runner) -> None:
+    """Redis forgets a channel of a group after a day, and when it restarts."""
 
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
@@ -161,19 +163,19 @@ def test_a_place_in_the_group_that_was_lost_is_taken_again(leap: asyncio.Runner)
         client = process.client()
         await asyncio.sleep(1)
         layer.groups.clear()
-        process.decide(event("lock:unheard"))
+        process.decide(event("lock:missed"))
         await asyncio.sleep(5)
-        assert client.messages[-1]["holders"] == ["lock:unheard"]
-        process.decide(event("lock:heard"))
+        assert client.messages[-1]["holders"] == ["lock:missed"]
+        process.decide(event("lock:after"))
         await asyncio.sleep(0.3)
-        assert client.events[-1]["resource"] == "lock:heard"
+        assert client.events[-1]["resource"] == "lock:after"
         await stopped(process)
 
     leap.run(scenario())
 
 
-def test_a_board_that_was_delayed_is_told_that_it_is_not(leap: asyncio.Runner) -> None:
-    """Even if nothing has happened meanwhile."""
+def test_a_delayed_board_receives_a_snapshot_when_the_delay_ends(leap: asyncio.Runner) -> None:
+    """It is so even if there were no events meanwhile."""
 
     async def scenario() -> None:
         layer = LossyLayer()
@@ -184,10 +186,10 @@ def test_a_board_that_was_delayed_is_told_that_it_is_not(leap: asyncio.Runner) -
         layer.fault = ConnectionError("Redis is away")
         await asyncio.sleep(12)
         assert client.messages[-1]["delayed"] is True
-        told = len(client.messages)
+        count = len(client.messages)
         process.hub.rooms[WORKSPACE].receive("another", [event()])
         await asyncio.sleep(0.5)
-        assert len(client.messages) == told  # an events message would say that the board is right
+        assert len(client.messages) == count  # an events message would mean that the board is right
         layer.fault = None
         await asyncio.sleep(4)
         last = [message for message in client.messages if message["type"] == "snapshot"][-1]
@@ -197,7 +199,7 @@ def test_a_board_that_was_delayed_is_told_that_it_is_not(leap: asyncio.Runner) -
     leap.run(scenario())
 
 
-def test_a_message_that_comes_twice_is_told_once(leap: asyncio.Runner) -> None:
+def test_a_message_that_comes_twice_is_sent_once(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
         process = Process(world, layer)
@@ -206,7 +208,11 @@ def test_a_message_that_comes_twice_is_told_once(leap: asyncio.Runner) -> None:
         await asyncio.sleep(1)
         process.decide(event("lock:a"))
         await asyncio.sleep(1)
-        again = {"type": "live.events", "publisher": process.voice.publisher, "number": process.voice.number}
+        again = {
+            "type": "live.events",
+            "publisher": process.publisher.publisher,
+            "number": process.publisher.number,
+        }
         await layer.group_send(GROUP, {**again, "batches": {WORKSPACE: orjson.dumps([event("lock:a")])}})
         await asyncio.sleep(1)
         assert client.kinds == ["snapshot", "events"]
@@ -219,8 +225,8 @@ def test_a_message_that_comes_twice_is_told_once(leap: asyncio.Runner) -> None:
     leap.run(scenario())
 
 
-def test_the_box_of_what_is_to_be_told_is_bounded(leap: asyncio.Runner) -> None:
-    """With nobody to empty it, and what was dropped is noticed when somebody does."""
+def test_the_number_of_unpublished_events_is_bounded(leap: asyncio.Runner) -> None:
+    """It is bounded while no hub empties it. When a hub empties it, dropped events lead to a snapshot."""
 
     async def scenario() -> None:
         layer, world = LossyLayer(), World()
@@ -228,13 +234,13 @@ def test_the_box_of_what_is_to_be_told_is_bounded(leap: asyncio.Runner) -> None:
         await started(process)
         client = process.client()
         await asyncio.sleep(1)
-        voice = process.voice
-        voice._wanted = None
-        voice.publish("ws_busy", [event()] * 501)
-        assert voice._held["ws_busy"] is None
+        publisher = process.publisher
+        publisher._wanted = None
+        publisher.publish("ws_busy", [event()] * 501)
+        assert publisher._held["ws_busy"] is None
         for number in range(200):
-            voice.publish(f"ws_{number}", [event()] * 400)
-        assert voice._count + len(voice._held) <= 20_000
+            publisher.publish(f"ws_{number}", [event()] * 400)
+        assert publisher._count + len(publisher._held) <= 20_000
         process.decide(event("lock:a"))
         await asyncio.sleep(1)
         assert client.kinds == ["snapshot", "snapshot"]

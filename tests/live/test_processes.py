@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from tests.live.board import Board
-from tests.live.wire import ServerFactory, lease, shown, told, watch
+from tests.live.wire import ServerFactory, lease, next_message, shown, watch
 from tests.server import ServerProcess
 from tests.services import Redis
 
@@ -24,7 +24,7 @@ def api(server: ServerProcess, key: str) -> httpx.AsyncClient:
 
 
 async def work(server: ServerProcess, key: str, seed: int) -> None:
-    """Ask for this and that."""
+    """Acquire and release random resources."""
     chance = random.Random(seed)
     async with api(server, key) as client:
         for _ in range(60):
@@ -39,11 +39,11 @@ async def work(server: ServerProcess, key: str, seed: int) -> None:
 async def follow(server: ServerProcess, key: str, workspace: str, board: Board) -> None:
     async with watch(server, key, workspace) as client:
         while True:
-            board.hear(orjson.loads(await client.recv()))
+            board.apply(orjson.loads(await client.recv()))
 
 
 async def agree(server: ServerProcess, key: str, boards: list[Board]) -> None:
-    """Wait until every board shows what `GET wait` shows: offers end, and messages are on their way."""
+    """Wait until every board shows what `GET wait` returns. Offers end and messages arrive meanwhile."""
     async with asyncio.timeout(20), api(server, key) as client:
         while True:
             picture = (await client.get("/wait")).json()
@@ -64,7 +64,7 @@ async def agree(server: ServerProcess, key: str, boards: list[Board]) -> None:
 
 @pytest.fixture
 def redis_server() -> Any:
-    """A Redis of this test's own, since it is stopped."""
+    """A private Redis, because the test stops it."""
     server = Redis()
     try:
         yield server.start()
@@ -80,11 +80,11 @@ async def test_two_servers_show_the_same_board_and_survive_the_loss_of_redis(
     created = await asyncio.to_thread(here.manage, "apikey", "create", here.secrets["workspace"])
     key = created["apiKey"]
     async with watch(here) as client:
-        assert (await told(client))["type"] == "snapshot"
-        await asyncio.sleep(2.5)  # until each has heard of the other
+        assert (await next_message(client))["type"] == "snapshot"
+        await asyncio.sleep(2.5)  # until each server has received a beat of the other
         for number, server in enumerate((here, there, here, there)):
             assert (await lease(server, f"lock:{number}", key)).status_code == 200
-            message = await told(client)
+            message = await next_message(client)
             assert [event["resource"] for event in message["events"]] == [f"lock:{number}"]
 
         boards = [Board(), Board()]
@@ -99,19 +99,19 @@ async def test_two_servers_show_the_same_board_and_survive_the_loss_of_redis(
             task.cancel()
 
         await asyncio.to_thread(redis_server.stop)
-        delayed = await told(client, 15)
+        delayed = await next_message(client, 15)
         while not delayed.get("delayed"):
-            delayed = await told(client, 15)
+            delayed = await next_message(client, 15)
         assert delayed["type"] == "snapshot"
         assert (await lease(there, "lock:meanwhile", key)).status_code == 200
         while "lock:meanwhile" not in shown(delayed):
-            delayed = await told(client, 15)
+            delayed = await next_message(client, 15)
 
         await asyncio.to_thread(redis_server.start)
-        message = await told(client, 30)
+        message = await next_message(client, 30)
         while message.get("delayed"):
-            message = await told(client, 30)
+            message = await next_message(client, 30)
         assert message["type"] == "snapshot"
         assert (await lease(there, "lock:after", key)).status_code == 200
         while "lock:after" not in shown(message):
-            message = await told(client, 15)
+            message = await next_message(client, 15)

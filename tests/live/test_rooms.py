@@ -1,4 +1,4 @@
-"""Rooms and hub against the contract ("Live") on a loop whose time leaps."""
+"""Rooms and the hub keep the contract ("Live"), on a loop whose time leaps."""
 
 import asyncio
 from itertools import pairwise
@@ -21,7 +21,7 @@ def test_snapshot_then_events(leap: asyncio.Runner) -> None:
         snapshot, events = client.messages
         assert (snapshot["type"], snapshot["seq"], snapshot["holders"]) == ("snapshot", 1, ["lock:before"])
         assert (events["type"], events["seq"]) == ("events", 2)
-        assert [told["resource"] for told in events["events"]] == ["lock:a"]
+        assert [item["resource"] for item in events["events"]] == ["lock:a"]
         assert list(events)[:3] == ["type", "seq", "serverTime"]
         await process.hub.stop()
 
@@ -39,12 +39,12 @@ def test_a_message_comes_at_once_and_then_at_most_four_a_second(leap: asyncio.Ru
             process.decide(event(f"lock:{number}"))
             await asyncio.sleep(0.01)
         await asyncio.sleep(1)
-        times = [at - began for at, message in client.heard if message.get("events")]
+        times = [at - began for at, message in client.received if message.get("events")]
         assert times[0] < 0.001
         for first, fifth in zip(times, times[4:], strict=False):
             assert fifth - first >= 1.0
-        assert len(times) >= 35  # in ten seconds: not slower than it may be, either
-        assert [told["resource"] for told in client.events] == [f"lock:{number}" for number in range(1000)]
+        assert len(times) >= 35  # in ten seconds: messages do not come more slowly than they may
+        assert [item["resource"] for item in client.events] == [f"lock:{number}" for number in range(1000)]
         assert [message["seq"] for message in client.messages] == list(range(1, len(client.messages) + 1))
         await process.hub.stop()
 
@@ -63,13 +63,13 @@ def test_server_time_is_in_every_message_and_never_goes_back(leap: asyncio.Runne
         times = [message["serverTime"] for message in client.messages]
         assert times == sorted(times)
         for message in client.messages:
-            assert all(told["at"] <= message["serverTime"] for told in message.get("events", ()))
+            assert all(item["at"] <= message["serverTime"] for item in message.get("events", ()))
         await process.hub.stop()
 
     leap.run(scenario())
 
 
-def test_silence_is_broken_every_five_seconds(leap: asyncio.Runner) -> None:
+def test_a_heartbeat_comes_every_five_seconds(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
         await process.hub.ready.wait()
@@ -83,11 +83,9 @@ def test_silence_is_broken_every_five_seconds(leap: asyncio.Runner) -> None:
 
 
 @pytest.mark.parametrize("read_s", [0.0, 0.2, 1.0])
-def test_neither_hole_nor_lasting_double_between_snapshot_and_events(
-    leap: asyncio.Runner, read_s: float
-) -> None:
-    """Clients come at all times while decisions go on: what the snapshot holds and the events tell is
-    everything, and what is told twice is told in order up to the end."""
+def test_nothing_is_missing_between_snapshot_and_events(leap: asyncio.Runner, read_s: float) -> None:
+    """Clients connect at any time between decisions. The snapshot and the events together contain everything.
+    A resource that is in both is followed by all later ones, in order."""
 
     async def scenario() -> None:
         world = World()
@@ -104,10 +102,10 @@ def test_neither_hole_nor_lasting_double_between_snapshot_and_events(
         for client in clients:
             assert client.kinds.count("snapshot") == 1
             had = client.messages[0]["holders"]
-            told = [told["resource"] for told in client.events]
-            first = int(told[0].removeprefix("lock:")) if told else len(world.truth)
+            received = [item["resource"] for item in client.events]
+            first = int(received[0].removeprefix("lock:")) if received else len(world.truth)
             assert had == world.truth[: len(had)]
-            assert told == world.truth[first:]
+            assert received == world.truth[first:]
             assert first <= len(had)
         await process.hub.stop()
 
@@ -129,7 +127,7 @@ def test_a_thousand_sockets_share_one_snapshot(leap: asyncio.Runner) -> None:
     leap.run(scenario())
 
 
-def test_resync_gives_a_snapshot_to_the_one_that_asks(leap: asyncio.Runner) -> None:
+def test_resync_sends_a_snapshot_to_the_client_that_asks(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
         await process.hub.ready.wait()
@@ -144,7 +142,7 @@ def test_resync_gives_a_snapshot_to_the_one_that_asks(leap: asyncio.Runner) -> N
     leap.run(scenario())
 
 
-def test_who_asks_for_a_snapshot_is_not_told_the_events_before_it(leap: asyncio.Runner) -> None:
+def test_a_client_that_asks_for_a_snapshot_skips_the_events_before_it(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
         await process.hub.ready.wait()
@@ -164,7 +162,7 @@ def test_who_asks_for_a_snapshot_is_not_told_the_events_before_it(leap: asyncio.
     leap.run(scenario())
 
 
-def test_a_client_that_does_not_read_is_kept_no_more_than_one_snapshot(leap: asyncio.Runner) -> None:
+def test_one_snapshot_at_most_is_kept_for_a_client_that_does_not_read(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
         await process.hub.ready.wait()
@@ -180,7 +178,7 @@ def test_a_client_that_does_not_read_is_kept_no_more_than_one_snapshot(leap: asy
     leap.run(scenario())
 
 
-def test_more_events_than_fit_are_a_snapshot(leap: asyncio.Runner) -> None:
+def test_too_many_events_become_a_snapshot(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
         await process.hub.ready.wait()
@@ -196,7 +194,7 @@ def test_more_events_than_fit_are_a_snapshot(leap: asyncio.Runner) -> None:
     leap.run(scenario())
 
 
-def test_workspaces_do_not_hear_of_one_another(leap: asyncio.Runner) -> None:
+def test_a_client_receives_events_of_its_workspace_only(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
         await process.hub.ready.wait()
@@ -210,7 +208,7 @@ def test_workspaces_do_not_hear_of_one_another(leap: asyncio.Runner) -> None:
     leap.run(scenario())
 
 
-def test_a_client_that_falls_behind_holds_little_and_skips_to_a_snapshot(leap: asyncio.Runner) -> None:
+def test_a_slow_client_has_a_short_queue_and_skips_to_a_snapshot(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         process = Process(World())
         await process.hub.ready.wait()
@@ -223,8 +221,8 @@ def test_a_client_that_falls_behind_holds_little_and_skips_to_a_snapshot(leap: a
             assert len(slow.socket._queue) <= 4
         slow.may_read.set()
         await asyncio.sleep(2)
-        assert [told["resource"] for told in quick.events] == process.world.truth
-        # The message that was under way, then the snapshot that makes up for all it has missed.
+        assert [item["resource"] for item in quick.events] == process.world.truth
+        # The message that was being sent, then a snapshot with everything that the client has missed.
         assert slow.kinds == ["snapshot", "events", "snapshot"]
         assert slow.messages[-1]["holders"] == process.world.truth
         assert [message["seq"] for message in slow.messages] == [1, 2, 3]
@@ -260,18 +258,18 @@ def test_the_last_to_leave_closes_the_room(leap: asyncio.Runner) -> None:
         await asyncio.sleep(1)
         one.leave()
         assert process.hub.count(WORKSPACE) == 1
-        assert process.voice.wanted(WORKSPACE)
+        assert process.publisher.wanted(WORKSPACE)
         two.leave()
         await asyncio.sleep(0)
         assert process.hub.rooms == {}
-        assert not process.voice.wanted(WORKSPACE)
+        assert not process.publisher.wanted(WORKSPACE)
         assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("live-room")]
         await process.hub.stop()
 
     leap.run(scenario())
 
 
-def test_costly_snapshots_are_read_less_often_and_hold_up_nobody(leap: asyncio.Runner) -> None:
+def test_slow_snapshots_are_read_less_often_and_delay_no_client(leap: asyncio.Runner) -> None:
     async def scenario() -> None:
         world = World()
         process = Process(world)
@@ -287,7 +285,7 @@ def test_costly_snapshots_are_read_less_often_and_hold_up_nobody(leap: asyncio.R
         reads = [at for at in world.reads if at >= began]
         assert all(later - earlier >= 0.4 for earlier, later in pairwise(reads))
         assert len(reads) >= 40
-        times = [at for at, message in live.heard if message.get("events")]
+        times = [at for at, message in live.received if message.get("events")]
         assert max(later - earlier for earlier, later in pairwise(times)) < 0.5
         await process.hub.stop()
 

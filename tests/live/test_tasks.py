@@ -1,11 +1,11 @@
-"""A task is ended even if it loses a cancellation."""
+"""`end_task` ends a task, even if the task ignores a cancellation."""
 
 import asyncio
 
 from coordination.authority.publisher import end_task
 
 
-async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:
+async def test_a_task_that_ignores_a_cancellation_is_ended() -> None:
     lost = 0
 
     async def stubborn() -> None:
@@ -26,7 +26,7 @@ async def test_a_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:
     assert lost == 1
 
 
-async def test_what_an_ended_task_raised_is_nobodys() -> None:
+async def test_an_error_of_an_ended_task_is_not_raised() -> None:
     async def fails() -> None:
         raise RuntimeError("planted")
 

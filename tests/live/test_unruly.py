@@ -1,4 +1,4 @@
-"""Clients that say odd things, too much, or nothing, and what is logged of them."""
+"""Clients that send odd messages or too many, or do not read, and what is logged about clients."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ from tests.live.browser import (
     watching,
 )
 
-pytestmark = pytest.mark.usefixtures("door")
+pytestmark = pytest.mark.usefixtures("authority")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ pytestmark = pytest.mark.usefixtures("door")
         b'{"type": "resync"}',
     ],
 )
-async def test_what_is_not_understood_is_overheard(at: str, api_key: str, frame: str | bytes) -> None:
+async def test_a_message_that_is_not_understood_is_ignored(at: str, api_key: str, frame: str | bytes) -> None:
     async with watching(at, bearer(api_key)) as client:
         kind = "text" if isinstance(frame, str) else "bytes"
         await client.send_input({"type": "websocket.receive", kind: frame})
@@ -60,7 +60,7 @@ async def test_what_is_not_understood_is_overheard(at: str, api_key: str, frame:
         assert (await client.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
 
 
-async def test_a_flood(at: str, api_key: str) -> None:
+async def test_a_client_that_sends_too_much_is_closed(at: str, api_key: str) -> None:
     async with watching(at, bearer(api_key)) as other, watching(at, bearer(api_key)) as client:
         for _ in range(200):
             await client.send_to(text_data='{"type": "resync"}')
@@ -69,7 +69,7 @@ async def test_a_flood(at: str, api_key: str) -> None:
         assert (await other.receive_json_from(timeout=PATIENCE_S))["type"] == "snapshot"
 
 
-async def test_a_huge_frame(at: str, api_key: str) -> None:
+async def test_a_frame_over_the_limit_closes_the_socket(at: str, api_key: str) -> None:
     for frame in ("x" * (settings.SOCKET_FRAME + 1), "ñ" * (settings.SOCKET_FRAME // 2 + 1)):
         async with watching(at, bearer(api_key)) as client:
             await client.send_to(text_data=frame)
@@ -103,16 +103,16 @@ async def test_a_client_that_does_not_read_is_dropped(
     async with watching(at, bearer(api_key)) as other:
         from intramedial import asgi
 
-        deaf = asyncio.create_task(asgi.sockets(scope, receive, send))
+        blocked = asyncio.create_task(asgi.sockets(scope, receive, send))
         await asyncio.wait_for(stuck.wait(), 5)
         assert hubs.hub().count(workspace.public_id) == 2
-        await asyncio.wait_for(deaf, 5)
+        await asyncio.wait_for(blocked, 5)
         assert hubs.hub().count(workspace.public_id) == 1
         await acquire(workspace.public_id, "lock:a")
         assert (await next_events(other))["events"]
 
 
-async def test_logs_say_what_happened_and_no_secret(
+async def test_logs_have_what_happened_and_no_secret(
     workspace: Workspace, at: str, api_key: str, session: str, trial: Trial, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -126,8 +126,8 @@ async def test_logs_say_what_happened_and_no_secret(
             pass
     await refusal(at, bearer("imk_nonsense"))
     records = [record for record in caplog.records if record.name == "intramedial.live"]
-    said = [(record.message, vars(record).get("watcher")) for record in records]
-    assert said == [
+    logged = [(record.message, vars(record).get("watcher")) for record in records]
+    assert logged == [
         *(("live socket opened", "program"), ("live socket closed", "program")),
         *(("live socket opened", "member"), ("live socket closed", "member")),
         *(("live socket opened", "visitor"), ("live socket closed", "visitor")),

@@ -1,4 +1,4 @@
-"""A served board over the wire: a real server, a real client."""
+"""Boards over the network: a real server and a real client."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,16 +14,16 @@ from tests.server import ServerProcess
 
 ServerFactory = Callable[..., ServerProcess]
 DID = "did:web:agent.example"
-PATIENCE_S = 30.0  # of a test that waits for what comes at once, on a machine that is busy with other work
+PATIENCE_S = 30.0  # what a test waits for comes at once, except on a busy machine
 
 
 def live(server: ServerProcess, workspace: str | None = None) -> str:
-    """The address of the board of a server's own workspace."""
+    """The address of a board, by default of the workspace that `bootstrap` made."""
     return f"ws{server.url.removeprefix('http')}/ws/espacios/{workspace or server.secrets['workspace']}/"
 
 
 def watch(server: ServerProcess, key: str | None = None, workspace: str | None = None) -> connect:
-    """A client of a board, by default that of the server's own workspace."""
+    """A client of a board, by default of the workspace that `bootstrap` made."""
     headers = {"Authorization": f"Bearer {key or server.secrets['apiKey']}"}
     return connect(live(server, workspace), additional_headers=headers, proxy=None, max_size=None)
 
@@ -35,8 +35,8 @@ async def lease(server: ServerProcess, resource: str, key: str | None = None) ->
         return await client.post("/api/v1/acp/coordination/lease", json=body)
 
 
-async def told(client: ClientConnection, within_s: float = PATIENCE_S) -> dict[str, Any]:
-    """The next message that is more than a heartbeat."""
+async def next_message(client: ClientConnection, within_s: float = PATIENCE_S) -> dict[str, Any]:
+    """The next message that is not a heartbeat."""
     async with asyncio.timeout(within_s):
         while True:
             message: dict[str, Any] = orjson.loads(await client.recv())
@@ -45,7 +45,7 @@ async def told(client: ClientConnection, within_s: float = PATIENCE_S) -> dict[s
 
 
 async def closed(client: ClientConnection, within_s: float = PATIENCE_S) -> int:
-    """The code with which the server closes the socket; whatever it sends before that is read."""
+    """The code with which the server closes the socket. Messages before that are skipped."""
     with pytest.raises(ConnectionClosedError) as end:
         async with asyncio.timeout(within_s):
             while True:
@@ -55,5 +55,5 @@ async def closed(client: ClientConnection, within_s: float = PATIENCE_S) -> int:
 
 
 def shown(message: dict[str, Any]) -> set[str]:
-    """The resources that a message speaks of."""
-    return {told["resource"] for told in (*message.get("holders", ()), *message.get("events", ()))}
+    """The resources that a message names."""
+    return {item["resource"] for item in (*message.get("holders", ()), *message.get("events", ()))}

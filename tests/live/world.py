@@ -1,4 +1,4 @@
-"""A process of the server on a made-up workspace: its voice and hub, and clients that hear it."""
+"""Server processes with an authority that the test plays: publisher, hub and clients."""
 
 import asyncio
 from typing import Any
@@ -18,21 +18,21 @@ EPOCH_MS = 1_700_000_000_000
 
 
 def now() -> str:
-    """The made-up authority's clock, which is the loop's."""
+    """The time of the test's authority, which is the time of the loop."""
     return serialize.instant(EPOCH_MS + round(asyncio.get_running_loop().time() * 1000))
 
 
 def event(
     resource: str = "lock:a", kind: str = "granted", at: str | None = None, **more: Any
 ) -> dict[str, Any]:
-    """An event as the authority tells it."""
+    """An event as the authority publishes it."""
     return {"event": kind, "resource": resource, "actorDid": "did:example:a", "at": at or now(), **more}
 
 
 class World:
-    """What the made-up authority has decided: `truth` lists the resources of all events so far.
+    """What the test's authority has decided. `truth` lists the resources of all events.
 
-    A read takes `read_s`; its picture is of the moment it begins.
+    A read takes `read_s` seconds and returns the state at its beginning.
     """
 
     def __init__(self) -> None:
@@ -65,11 +65,12 @@ class World:
 
 
 class Client:
-    """Takes what a socket is sent, with the loop's time of its arrival. `hold()` makes it stop reading."""
+    """Keeps the messages of a socket, with the loop's time of arrival. It stops reading while `may_read` is
+    not set."""
 
     def __init__(self, hub: Hub, workspace: str = WORKSPACE, limit: int = 1000) -> None:
         self.hub = hub
-        self.heard: list[tuple[float, dict[str, Any]]] = []
+        self.received: list[tuple[float, dict[str, Any]]] = []
         self.ended: list[str] = []
         socket = hub.join(Visitor(workspace), limit, lambda problem: self.ended.append(problem.reason))
         assert socket is not None
@@ -82,11 +83,11 @@ class Client:
         while True:
             beginning, shared = await self.socket.next()
             await self.may_read.wait()
-            self.heard.append((asyncio.get_running_loop().time(), orjson.loads(shared.after(beginning))))
+            self.received.append((asyncio.get_running_loop().time(), orjson.loads(shared.after(beginning))))
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        return [message for _, message in self.heard]
+        return [message for _, message in self.received]
 
     @property
     def kinds(self) -> list[str]:
@@ -102,30 +103,30 @@ class Client:
 
 
 class Process:
-    """One process of the server: its voice and its hub, on a layer it may share with others."""
+    """One server process: a publisher and a hub, on a channel layer that it may share with others."""
 
     def __init__(self, world: World, layer: Any = None, pace: Pace | None = None) -> None:
         self.world = world
-        self.voice = Publisher()
+        self.publisher = Publisher()
         self.layer = layer or InMemoryChannelLayer()
         self.ended: dict[Any, Any] = {}
-        self.hub = Hub(self.voice, self.layer, world.snapshot, world.deadlock_list, self.check, pace)
+        self.hub = Hub(self.publisher, self.layer, world.snapshot, world.deadlock_list, self.check, pace)
         self.hub.start()
 
     async def check(self, watchers: Any) -> dict[Any, Any]:
         return self.ended
 
     def decide(self, *events: dict[str, Any]) -> None:
-        """Commit, then tell."""
+        """Commit and publish events."""
         self.world.truth += [event["resource"] for event in events]
-        self.voice.publish(WORKSPACE, list(events))
+        self.publisher.publish(WORKSPACE, list(events))
 
     def client(self) -> Client:
         return Client(self.hub)
 
 
 class LossyLayer(InMemoryChannelLayer):
-    """A layer of several processes that can lose, fail and hold back."""
+    """A channel layer of several processes that can lose messages, fail, and delay messages."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -152,7 +153,7 @@ class LossyLayer(InMemoryChannelLayer):
 async def started(*processes: Process) -> None:
     for process in processes:
         await process.hub.ready.wait()
-    await asyncio.sleep(2.1)  # everyone has heard everyone's beat
+    await asyncio.sleep(2.1)  # each process has received a beat of each other
 
 
 async def stopped(*processes: Process) -> None:

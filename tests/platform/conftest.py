@@ -1,4 +1,4 @@
-"""What the tests of the listener share."""
+"""Fixtures of the tests of the listener."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,6 @@ from tests.platform import listening
 
 @pytest.fixture(autouse=True)
 def no_connection_is_left() -> Iterator[None]:
-    """Close the clients of `listening.py` when a test ends."""
+    """When a test ends, the clients of `listening.py` are closed."""
     yield
     listening.close_all()

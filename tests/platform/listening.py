@@ -1,4 +1,4 @@
-"""A client that speaks bytes, and a server with the limits that a test needs."""
+"""A client that sends raw bytes, and servers with the limits that a test needs."""
 
 import json
 import os
@@ -20,7 +20,7 @@ MASK = b"\0\0\0\0"
 
 @contextmanager
 def serving(bootstrapped: Path, data_dir: Path, descriptors: int = 0, **env: str) -> Iterator[ServerProcess]:
-    """A server on a copy of a data directory."""
+    """Run a server on a copy of a data directory."""
     shutil.copytree(bootstrapped, data_dir)
     server = ServerProcess(data_dir, env)
     server.descriptors = descriptors
@@ -34,23 +34,23 @@ _open: list["Client | socket.socket"] = []
 
 
 def close_all() -> None:
-    """Close every client's connection."""
+    """Close the connections of all clients."""
     while _open:
         _open.pop().close()
 
 
 class Client:
-    """One connection; what it has received is `heard`."""
+    """One connection. `received` are the bytes from the server that no test has used."""
 
     def __init__(self, server: ServerProcess, *parts: bytes) -> None:
         self.socket = socket.create_connection(("127.0.0.1", server.port), PATIENCE_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.heard = b""
+        self.received = b""
         _open.append(self)
         self.send(*parts)
 
     def send(self, *parts: bytes) -> None:
-        """Send each part by itself; what the server does not take any more is given up."""
+        """Send each part by itself. Stop when the server has closed the connection."""
         for part in parts:
             try:
                 self.socket.sendall(part)
@@ -58,16 +58,16 @@ class Client:
                 return
 
     def answer(self, within_s: float = PATIENCE_S) -> tuple[int, dict[str, str], Any]:
-        """The next answer: status, fields by lower-case name, body (as JSON, if it is)."""
+        """The next answer: status, fields by lower-case name, and body, which is decoded if it is JSON."""
         self.until(b"\r\n\r\n", within_s)
-        head, _, rest = self.heard.partition(b"\r\n\r\n")
+        head, _, rest = self.received.partition(b"\r\n\r\n")
         status, *lines = head.decode("latin-1").split("\r\n")
         fields = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
         length = int(fields.get("content-length", "0"))
         deadline = time.monotonic() + within_s
         while len(rest) < length:
             rest += self._more(deadline)
-        self.heard = rest[length:]
+        self.received = rest[length:]
         body = rest[:length]
         return (
             int(status.split()[1]),
@@ -76,17 +76,17 @@ class Client:
         )
 
     def until(self, wanted: bytes, within_s: float = PATIENCE_S) -> None:
-        """Receive until `wanted` is among it."""
+        """Receive until `wanted` has come."""
         deadline = time.monotonic() + within_s
-        while wanted not in self.heard:
-            self.heard += self._more(deadline)
+        while wanted not in self.received:
+            self.received += self._more(deadline)
 
     def ends(self, within_s: float = PATIENCE_S) -> float:
-        """Receive until the server ends the connection; after how many seconds."""
+        """Receive until the server ends the connection; returns the seconds that it took."""
         begun = time.monotonic()
         try:
             while True:
-                self.heard += self._more(begun + within_s)
+                self.received += self._more(begun + within_s)
         except ConnectionError:
             return time.monotonic() - begun
 
@@ -94,23 +94,23 @@ class Client:
         self.socket.settimeout(max(0.01, deadline - time.monotonic()))
         data = self.socket.recv(65536)
         if not data:
-            raise ConnectionError(f"the server ended the connection, after {self.heard!r}")
+            raise ConnectionError(f"the server ended the connection, after {self.received!r}")
         return data
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self.socket.close()
 
 
 def ask(server: ServerProcess, verb: str = "lease", resource: str = "lock:a", fields: bytes = b"") -> bytes:
-    """A request of the tenant's, head and body."""
+    """A request with the tenant's key, head and body."""
     body = json.dumps({"resource": resource, "actorDid": "did:example:a"}).encode()
     head = post(f"/api/v1/acp/coordination/{verb}", bearer(server) + fields, len(body))
     return head + body
 
 
 def bearer(server: ServerProcess) -> bytes:
-    """The fields of the tenant's requests."""
+    """The header field with the tenant's key."""
     return f"Authorization: Bearer {server.secrets['apiKey']}\r\nContent-Type: application/json\r\n".encode()
 
 
@@ -121,7 +121,7 @@ def post(path: str, fields: bytes = b"", length: int | None = None) -> bytes:
 
 
 def get(path: str = "/health/live", fields: bytes = b"") -> bytes:
-    """A GET."""
+    """A GET request."""
     return b"GET %b HTTP/1.1\r\n%b%b\r\n" % (path.encode(), HOST, fields)
 
 
@@ -137,12 +137,12 @@ def board(server: ServerProcess) -> str:
 
 
 def frame(opcode: int, payload: bytes = b"", fin: bool = True) -> bytes:
-    """A client's frame of less than 126 bytes (RFC 6455, 5.2)."""
+    """A frame of a client, with less than 126 bytes (RFC 6455, 5.2)."""
     return bytes([opcode | (0x80 if fin else 0), 0x80 | len(payload)]) + MASK + payload
 
 
 def refused(answer: tuple[int, dict[str, str], Any], status: int, reason: str) -> None:
-    """Assert that an answer is a problem of the listener."""
+    """Assert that an answer is a problem from the listener."""
     found, fields, body = answer
     assert (found, body["status"], body["reason"], body["ok"]) == (status, status, reason, False)
     assert fields["content-type"] == "application/problem+json"
@@ -153,14 +153,14 @@ def refused(answer: tuple[int, dict[str, str], Any], status: int, reason: str) -
 
 
 def leased(server: ServerProcess) -> None:
-    """Assert that the tenant is served."""
+    """Assert that the server answers the tenant's requests."""
     client = Client(server, ask(server))
     assert client.answer()[0] == 200
     client.close()
 
 
 def small_window(server: ServerProcess) -> socket.socket:
-    """A connection whose client takes little at a time."""
+    """A connection with a small receive window."""
     stream = socket.socket()
     _open.append(stream)
     stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -169,7 +169,7 @@ def small_window(server: ServerProcess) -> socket.socket:
 
 
 def unread(server: ServerProcess, request: bytes) -> socket.socket:
-    """A client with a small window that asks for much and reads nothing."""
+    """A connection with a small window that sends many requests and reads nothing."""
     stream = small_window(server)
     stream.setblocking(False)
     try:
@@ -180,7 +180,7 @@ def unread(server: ServerProcess, request: bytes) -> socket.socket:
 
 
 def sockets_of(server: ServerProcess) -> int:
-    """The connections that the server has."""
+    """How many connections the server has."""
     assert server.process is not None
     found = 0
     for link in Path(f"/proc/{server.process.pid}/fd").iterdir():
@@ -192,7 +192,7 @@ def sockets_of(server: ServerProcess) -> int:
 
 
 def wait_for_sockets(server: ServerProcess, sockets: int, within_s: float) -> None:
-    """Wait until the server has so few connections."""
+    """Wait until the server has that many connections or fewer."""
     deadline = time.monotonic() + within_s
     while sockets_of(server) > sockets:
         assert time.monotonic() < deadline, f"{sockets_of(server)} sockets, not {sockets}"

@@ -1,4 +1,4 @@
-"""The admin: every page of every model answers, in Spanish, without a secret or an inline script."""
+"""Every page of every model of the admin is served, in Spanish, without secrets and inline scripts."""
 
 import re
 
@@ -27,18 +27,18 @@ def page_of(model, page, *args):
 
 
 def is_strict(answer):
-    """No inline script or style, which the policy would not let run."""
+    """Whether the page has no inline script or style, which the content security policy blocks."""
     page = answer.content.decode()
     return not re.search(r"<script(?![^>]*(src=|application/json))|<style| style=| on[a-z]+=", page)
 
 
-def test_every_model_of_ours_is_there():
+def test_every_model_of_the_project_is_registered():
     from django.apps import apps
 
-    ours = {
+    of_the_project = {
         model for model in apps.get_models() if model.__module__.startswith(("intramedial.", "coordination."))
     }
-    assert ours <= set(MODELS)
+    assert of_the_project <= set(MODELS)
 
 
 def test_it_is_branded_and_in_spanish(client):
@@ -49,16 +49,16 @@ def test_it_is_branded_and_in_spanish(client):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=ids)
-def test_the_list(client, model):
+def test_the_list_of_a_model(client, model):
     answer = client.get(page_of(model, "changelist"), {"q": "x"})
     assert answer.status_code == 200
     assert is_strict(answer)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=ids)
-def test_the_form_of_a_new_one(client, model):
+def test_the_form_of_a_new_row(client, model):
     answer = client.get(page_of(model, "add"))
-    assert answer.status_code in (200, 403)  # 403: the service alone makes it
+    assert answer.status_code in (200, 403)  # 403: only the service creates these rows
     if answer.status_code == 200:
         assert is_strict(answer)
 
@@ -71,7 +71,7 @@ def test_no_model_counts_a_whole_table(model):
 
 
 class TestApiKeys:
-    def test_a_new_one_is_shown_once(self, client, workspace):
+    def test_a_new_secret_is_shown_once(self, client, workspace):
         answer = client.post(
             page_of(ApiKey, "add"), {"workspace": workspace.pk, "label": "panel"}, follow=True
         )
@@ -85,7 +85,7 @@ class TestApiKeys:
             assert secret not in shown
             assert row.sha256 not in shown
 
-    def test_a_did_must_be_one(self, client, workspace):
+    def test_a_malformed_did_is_refused(self, client, workspace):
         client.post(page_of(ApiKey, "add"), {"workspace": workspace.pk, "actor_did": "me"})
         assert not workspace.api_keys.exists()
 
@@ -96,7 +96,7 @@ class TestApiKeys:
         assert row.revoked_at is not None
         assert row.revoked_at <= timezone.now()
 
-    def test_the_limit_of_a_workspace_holds_here_too(self, client, workspace, settings):
+    def test_a_workspace_has_a_limit_of_keys(self, client, workspace, settings):
         settings.WORKSPACE_API_KEYS = 1
         provision.create_api_key(workspace)
         answer = client.post(page_of(ApiKey, "add"), {"workspace": workspace.pk})
@@ -105,7 +105,7 @@ class TestApiKeys:
 
 
 class TestBetaPasswords:
-    def test_a_new_one_is_shown_once(self, client):
+    def test_a_new_secret_is_shown_once(self, client):
         answer = client.post(page_of(BetaPassword, "add"), {"label": "una prueba"}, follow=True)
         secret = re.search(r"mostrar: ([\w-]+)", answer.content.decode())[1]
         row = BetaPassword.objects.get(hash=beta.digest(secret))
@@ -121,7 +121,7 @@ class TestBetaPasswords:
         assert row.revoked_at is not None
 
 
-def test_an_account_is_made_and_changed(client):
+def test_an_account_is_created_and_changed(client):
     fields = {
         "email": "nueva@example.com",
         "usable_password": "true",
@@ -134,7 +134,7 @@ def test_an_account_is_made_and_changed(client):
     assert client.get(page_of(User, "change", user.pk)).status_code == 200
 
 
-def test_pages_of_a_workspace_with_everything(client, workspace, api_key):
+def test_pages_of_a_workspace_with_rows_of_every_kind(client, workspace, api_key):
     user = User.objects.create_user("socia@example.com")
     workspace.memberships.create(user=user, role="owner")
     workspace.agents.create(did="did:example:agent")

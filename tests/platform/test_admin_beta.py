@@ -1,4 +1,4 @@
-"""When a beta password expires, as the admin is told: a date is to the end of that day, UTC."""
+"""When a beta password of the admin expires. A date means the end of that day in UTC."""
 
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ ADD = "admin:accounts_betapassword_add"
 
 
 @pytest.fixture
-def boss(migrated_databases):
+def administrator(migrated_databases):
     return client_of(person(is_staff=True, is_superuser=True))
 
 
@@ -26,27 +26,27 @@ def boss(migrated_databases):
         ("", "", None),
     ],
 )
-def test_a_date_is_to_the_end_of_that_day_and_a_time_is_exact(boss, date, time, kept):
+def test_a_date_means_the_end_of_that_day_and_a_time_is_exact(administrator, date, time, kept):
     label = f"{date}|{time}"
     BetaPassword.objects.filter(label=label).delete()
-    answer = boss.post(reverse(ADD), {"label": label, "expires_at_0": date, "expires_at_1": time})
+    answer = administrator.post(reverse(ADD), {"label": label, "expires_at_0": date, "expires_at_1": time})
     assert answer.status_code == 302, answer.context["adminform"].form.errors
     made = BetaPassword.objects.get(label=label)
     assert made.expires_at == kept
     change = reverse("admin:accounts_betapassword_change", args=[made.pk])
-    boss.post(change, {"label": label, "expires_at_0": "2032-01-01", "expires_at_1": ""})
+    administrator.post(change, {"label": label, "expires_at_0": "2032-01-01", "expires_at_1": ""})
     made.refresh_from_db()
     assert made.expires_at == datetime(2032, 1, 1, 23, 59, 59, 999_999, UTC)
 
 
 @pytest.mark.parametrize(("date", "time"), [("", "10:00"), ("2031-02-30", ""), ("2031-12-01", "25:00")])
-def test_what_is_no_instant_is_refused(boss, date, time):
-    answer = boss.post(reverse(ADD), {"label": "", "expires_at_0": date, "expires_at_1": time})
+def test_a_malformed_instant_is_refused(administrator, date, time):
+    answer = administrator.post(reverse(ADD), {"label": "", "expires_at_0": date, "expires_at_1": time})
     assert "expires_at" in answer.context["adminform"].form.errors
 
 
-def test_the_form_says_so(boss):
-    assert "UTC. Sin hora vale hasta el final de ese día" in boss.get(reverse(ADD)).content.decode()
+def test_the_form_explains_it(administrator):
+    assert "UTC. Sin hora vale hasta el final de ese día" in administrator.get(reverse(ADD)).content.decode()
 
 
 def test_the_last_instant_of_a_day():

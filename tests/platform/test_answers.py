@@ -1,4 +1,4 @@
-"""Answers, whole or in parts: nothing lost, nothing out of order."""
+"""Answers in one piece or in parts: none is lost, and all come in order."""
 
 import asyncio
 import json
@@ -16,23 +16,23 @@ from intramedial.http.serving import WHOLE, begin, finish
 from intramedial.server.protocol import Protocol
 from tests.server import ServerProcess
 
-HEARD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
 class Transport:
-    """Notes what it is told."""
+    """A transport that keeps what is written to it."""
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.written: list[Any] = []
 
     def write(self, data: bytes) -> None:
-        self.told.append(data)
+        self.written.append(data)
 
     def close(self) -> None:
-        self.told.append("close")
+        self.written.append("close")
 
     def is_closing(self) -> bool:
-        return "close" in self.told
+        return "close" in self.written
 
     def get_write_buffer_size(self) -> int:
         return 0
@@ -41,14 +41,14 @@ class Transport:
         return default
 
 
-async def test_nothing_is_written_to_who_went_away() -> None:
-    """Between `abort` and connection_lost uvloop refuses writes."""
+async def test_nothing_is_written_to_a_closed_connection() -> None:
+    """uvloop refuses writes between `abort` and `connection_lost`."""
     own = Transport()
     protocol = _protocol(own)
     protocol.data_received(b"GET /api/v1/x HTTP/1.1\r\nHost: x\r\n\r\n")
     own.close()
     await asyncio.sleep(0)
-    assert own.told == ["close"]
+    assert own.written == ["close"]
     assert protocol.cycle.disconnected
     protocol.connection_lost(None)
 
@@ -59,7 +59,7 @@ async def _ok(scope: Any, receive: Any, send: Any) -> None:
 
 
 def _protocol(own: Any) -> Protocol:
-    """A connection on this transport, to a server that answers `ok`."""
+    """A connection on this transport to a server that answers `ok`."""
     config = uvicorn.Config(_ok, log_config=None, timeout_keep_alive=0)
     config.load()
     protocol = Protocol(config, ServerState(), {})
@@ -68,7 +68,7 @@ def _protocol(own: Any) -> Protocol:
 
 
 async def test_only_an_idle_connection_is_closed() -> None:
-    """Not one that waits for the rest of a request: uvicorn's own would not be."""
+    """A connection that waits for the rest of a request stays open."""
     own = Transport()
     protocol = _protocol(own)
     request = b"POST /api/v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
@@ -76,26 +76,26 @@ async def test_only_an_idle_connection_is_closed() -> None:
     await asyncio.sleep(0)
     protocol.data_received(request[:-1])
     protocol.listener.expire(protocol.listener.sweep())
-    assert own.told == [HEARD]
+    assert own.written == [ANSWER]
     protocol.data_received(request[-1:])
     protocol.listener.expire(protocol.listener.sweep())
     await asyncio.sleep(0)
-    assert own.told == [HEARD, HEARD]
+    assert own.written == [ANSWER, ANSWER]
     protocol.listener.expire(protocol.listener.sweep())
-    assert own.told == [HEARD, HEARD, "close"]
+    assert own.written == [ANSWER, ANSWER, "close"]
     protocol.connection_lost(None)
 
 
 @pytest.fixture
 def server(shared_server: ServerProcess) -> ServerProcess:
-    """The shared server; `lock:a` is free."""
+    """The shared server, on which `lock:a` is free."""
     with socket.create_connection(("127.0.0.1", shared_server.port), 10) as connection:
         connection.sendall(_lease(shared_server, "release"))
-        assert _hear(connection, 1)[0][0] in (200, 409)
+        assert _answers(connection, 1)[0][0] in (200, 409)
     return shared_server
 
 
-def test_what_arrives_when_the_server_ends_is_answered(
+def test_a_request_that_arrives_when_the_server_ends_is_answered(
     live_server_process: Callable[..., ServerProcess],
 ) -> None:
     server = live_server_process()
@@ -103,13 +103,13 @@ def test_what_arrives_when_the_server_ends_is_answered(
     request = _lease(server, "lease")
     with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
         connection.sendall(request[:-5])
-        assert server.ready()  # it has read what was sent before
+        assert server.ready()  # the server has read what was sent before
         server.process.terminate()
         with pytest.raises(OSError):
             while True:
                 socket.create_connection(("127.0.0.1", server.port), 1).close()
         connection.sendall(request[-5:])
-        assert _hear(connection, 1)[0][0] == 200
+        assert _answers(connection, 1)[0][0] == 200
         assert connection.recv(1) == b""
     assert server.process.wait(20) in (0, -signal.SIGTERM)
 
@@ -123,22 +123,22 @@ def test_requests_sent_together_are_answered_in_order(
     lines += f"GET {paths[-1]} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
     with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
         connection.sendall(lines.encode())
-        heard = b""
+        received = b""
         while data := connection.recv(65536):
-            heard += data
-    statuses = [int(part[:3]) for part in heard.split(b"HTTP/1.1 ")[1:]]
+            received += data
+    statuses = [int(part[:3]) for part in received.split(b"HTTP/1.1 ")[1:]]
     assert statuses == [200, 404, 200, 200]
 
 
-async def _said(reply: Reply, method: str, whole: bool) -> tuple[str, int, list[tuple[str, str]], bytes]:
-    """How a reply is sent, with which status, fields and body."""
-    told: list[Any] = []
+async def _sent(reply: Reply, method: str, whole: bool) -> tuple[str, int, list[tuple[str, str]], bytes]:
+    """Send a reply; returns whole or parts, the status, the fields and the body."""
+    messages: list[Any] = []
 
     async def send(message: dict[str, Any]) -> None:
         if message["type"] == WHOLE:
             lines = message["head"].removesuffix(b"\r\n").split(b"\r\n")
             message["headers"] = [tuple(line.split(b": ", 1)) for line in lines]
-        told.append(message)
+        messages.append(message)
 
     scope: dict[str, Any] = {"type": "http", "method": method, "path": "/health/live"}
     if whole:
@@ -146,10 +146,11 @@ async def _said(reply: Reply, method: str, whole: bool) -> tuple[str, int, list[
     await finish(scope, send, reply, begin())
     fields = sorted(
         (name.decode(), value.decode("latin-1"))
-        for name, value in told[0]["headers"]
+        for name, value in messages[0]["headers"]
         if name not in (b"x-request-id", b"server-timing")
     )
-    return "whole" if told[0]["type"] == WHOLE else "parts", told[0]["status"], fields, told[-1]["body"]
+    way = "whole" if messages[0]["type"] == WHOLE else "parts"
+    return way, messages[0]["status"], fields, messages[-1]["body"]
 
 
 @pytest.mark.parametrize(
@@ -161,33 +162,31 @@ async def _said(reply: Reply, method: str, whole: bool) -> tuple[str, int, list[
         (Reply(200, b"{}"), "HEAD", "parts"),
         (Reply(204, b"", ((b"allow", b"GET"),), media_type=b""), "OPTIONS", "parts"),
         (Reply(413, b"{}", ((b"connection", b"close"),)), "POST", "parts"),
-        (Reply(200, b"{}", ((b"x-told", b"a\r\nset-cookie: b=c"),)), "GET", "parts"),
+        (Reply(200, b"{}", ((b"x-name", b"a\r\nset-cookie: b=c"),)), "GET", "parts"),
     ],
 )
-async def test_an_answer_in_one_piece_says_what_one_in_parts_does(
-    reply: Reply, method: str, way: str
-) -> None:
-    """What could end a head early, or the connection, is left to the server to look at."""
-    found, *said = await _said(reply, method, whole=True)
+async def test_an_answer_in_one_piece_equals_one_in_parts(reply: Reply, method: str, way: str) -> None:
+    """A reply that could end a head early, or the connection, is sent in parts for the server to check."""
+    found, *sent = await _sent(reply, method, whole=True)
     assert found == way
-    assert tuple(said) == (await _said(reply, method, whole=False))[1:]
+    assert tuple(sent) == (await _sent(reply, method, whole=False))[1:]
 
 
-def test_a_client_is_told_that_its_connection_ends(server: ServerProcess) -> None:
-    """HTTP/1.0 and `Connection: close`, RFC 9112, 9.6; what is asked after it is not answered."""
+def test_the_last_answer_of_a_connection_has_connection_close(server: ServerProcess) -> None:
+    """HTTP/1.0 and `Connection: close` (RFC 9112, 9.6). Later requests are not answered."""
     for head in ("GET /health/live HTTP/1.0\r\n", "GET /health/live HTTP/1.1\r\nConnection: close\r\n"):
         with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
             connection.sendall(f"{head}Host: 127.0.0.1\r\n\r\n".encode())
-            heard = b""
+            received = b""
             while data := connection.recv(65536):
-                heard += data
-        assert heard.count(b"HTTP/1.1 200 OK\r\n") == 1
-        assert heard.count(b"connection: close\r\n") == 1
-        assert heard.count(b"\r\ndate: ") == 1
+                received += data
+        assert received.count(b"HTTP/1.1 200 OK\r\n") == 1
+        assert received.count(b"connection: close\r\n") == 1
+        assert received.count(b"\r\ndate: ") == 1
 
 
 def _lease(server: ServerProcess, verb: str, *fields: str, body: bytes | None = None) -> bytes:
-    """A request, head and body, with a key."""
+    """A request with a key, head and body."""
     body = json.dumps({"resource": "lock:a", "actorDid": "did:example:a"}).encode() if body is None else body
     length = (
         () if any(field.startswith("Transfer") for field in fields) else (f"Content-Length: {len(body)}",)
@@ -203,54 +202,54 @@ def _lease(server: ServerProcess, verb: str, *fields: str, body: bytes | None = 
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-def _hear(connection: socket.socket, answers: int) -> list[tuple[int, Any]]:
-    """So many answers: status and body, None for an interim one."""
-    heard: list[tuple[int, Any]] = []
+def _answers(connection: socket.socket, answers: int) -> list[tuple[int, Any]]:
+    """The next `answers` answers as (status, body). The body of an interim answer is None."""
+    received: list[tuple[int, Any]] = []
     with connection.makefile("rb") as stream:
-        while len(heard) < answers:
+        while len(received) < answers:
             status = int(stream.readline().split()[1])
             length = 0
             while (line := stream.readline()) != b"\r\n":
                 name, _, value = line.decode().partition(":")
                 length = int(value) if name.lower() == "content-length" else length
-            heard.append((status, json.loads(stream.read(length)) if length else None))
-    return heard
+            received.append((status, json.loads(stream.read(length)) if length else None))
+    return received
 
 
 def test_a_request_may_come_in_pieces_or_in_a_row(server: ServerProcess) -> None:
-    """However TCP divides it; what is sent together is decided and answered in its order."""
+    """TCP may divide a request anywhere. Requests sent together are decided and answered in order."""
     with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in _lease(server, "lease"):
             connection.sendall(bytes([byte]))
-        [(status, granted)] = _hear(connection, 1)
+        [(status, granted)] = _answers(connection, 1)
         assert (status, granted["lease"]["renewed"]) == (200, False)
         verbs = ["lease", "release", "lease", "release", "release"]
         connection.sendall(b"".join(_lease(server, verb) for verb in verbs))
-        told = _hear(connection, len(verbs))
-    assert [status for status, _ in told] == [200, 200, 200, 200, 409]
-    assert told[0][1]["lease"]["renewed"] and not told[2][1]["lease"]["renewed"]
+        answers = _answers(connection, len(verbs))
+    assert [status for status, _ in answers] == [200, 200, 200, 200, 409]
+    assert answers[0][1]["lease"]["renewed"] and not answers[2][1]["lease"]["renewed"]
 
 
 def test_other_ways_to_send_a_body(server: ServerProcess) -> None:
-    """In chunks (RFC 9112, 7.1), asked for first (RFC 9110, 10.1.1), too large, with an unread one behind."""
+    """In chunks (RFC 9112, 7.1), after `100 Continue` (RFC 9110, 10.1.1), and too large before a request."""
     whole = _lease(server, "lease").partition(b"\r\n\r\n")[2]
     chunks = b"%x\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (10, whole[:10], len(whole) - 10, whole[10:])
     with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
         connection.sendall(_lease(server, "lease", "Transfer-Encoding: chunked", body=chunks))
-        assert _hear(connection, 1)[0][0] == 200
+        assert _answers(connection, 1)[0][0] == 200
         head, _, body = _lease(server, "lease", "Expect: 100-continue").partition(b"\r\n\r\n")
         connection.sendall(head + b"\r\n\r\n")
-        assert _hear(connection, 1) == [(100, None)]
+        assert _answers(connection, 1) == [(100, None)]
         connection.sendall(body)
-        assert _hear(connection, 1)[0][0] == 200
+        assert _answers(connection, 1)[0][0] == 200
         connection.sendall(_lease(server, "lease", body=b"x" * 16_385) + _lease(server, "release"))
-        [(status, problem)] = _hear(connection, 1)
+        [(status, problem)] = _answers(connection, 1)
         assert (status, problem["reason"]) == (413, "too_large")
         assert connection.recv(1) == b""
 
 
-def test_nothing_is_decided_for_who_goes_away_before_the_end(
+def test_an_incomplete_request_is_not_decided(
     server: ServerProcess,
 ) -> None:
     written = len(server.log)
@@ -259,6 +258,6 @@ def test_nothing_is_decided_for_who_goes_away_before_the_end(
             connection.sendall(_lease(server, "lease")[:sent])
     with socket.create_connection(("127.0.0.1", server.port), 10) as connection:
         connection.sendall(_lease(server, "release"))
-        [(status, refused)] = _hear(connection, 1)
+        [(status, refused)] = _answers(connection, 1)
     assert (status, refused["reason"]) == (409, "not_held")
     assert '"level":"error"' not in server.log[written:]

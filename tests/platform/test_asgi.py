@@ -1,4 +1,4 @@
-"""Where a connection goes, and what a server hears when the authority cannot start."""
+"""Which application serves a connection, and the lifespan when the authority cannot start."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ async def test_a_socket_on_a_path_without_one_is_refused():
 
 
 async def answers(*kinds: str) -> list[dict[str, Any]]:
-    """What the application sends when a server tells it these lifespan events."""
-    told, sent = list(kinds), []
+    """What the application sends when it receives these lifespan events."""
+    pending, sent = list(kinds), []
 
     async def receive() -> dict[str, Any]:
-        return {"type": f"lifespan.{told.pop(0)}"}
+        return {"type": f"lifespan.{pending.pop(0)}"}
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
@@ -52,7 +52,7 @@ async def test_without_its_database_the_server_does_not_start(monkeypatch):
 @pytest.mark.parametrize(
     "path", ["/api/", "/api/v1/none", "/health/live", "/.well-known/jwks.json", "/openapi.json"]
 )
-async def test_the_short_path_gets_what_is_its(monkeypatch, path):
+async def test_the_short_path_serves_its_own_paths(monkeypatch, path):
     went: list[str] = []
 
     async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:

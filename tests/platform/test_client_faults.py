@@ -1,4 +1,4 @@
-"""What clients do wrong is one WARNING of its kind in ten seconds, without a traceback."""
+"""Faults of clients are logged as one WARNING of each kind in ten seconds, without a traceback."""
 
 import contextlib
 import json
@@ -43,7 +43,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_one_line_of_a_kind_in_ten_seconds_with_how_many_were_left_out(kind):
+def test_one_line_of_a_kind_in_ten_seconds_with_the_number_of_dropped_lines(kind):
     clock = Clock()
     faults = ClientFaults(clock)
     name, message, error = FAULTS[kind]
@@ -69,7 +69,7 @@ def test_kinds_do_not_hide_one_another():
 
 @pytest.mark.parametrize("error", [ConnectionResetError(), BrokenPipeError(), UnreadablePostError()])
 @pytest.mark.parametrize("name", ["uvicorn.error", "asyncio", "django.request", "mcp.server.streamable_http"])
-def test_a_client_that_went_away_is_no_error(name, error):
+def test_a_client_that_disconnects_is_no_error(name, error):
     for one in (error, ExceptionGroup("several", [error, ExceptionGroup("in it", [error])])):
         made = record(name, "Exception in ASGI application", error=one)
         assert ClientFaults(Clock()).filter(made)
@@ -90,7 +90,7 @@ def test_a_client_that_went_away_is_no_error(name, error):
         record("django.request", "Internal Server Error: /", error=KeyError("a bug"), status_code=500),
     ],
 )
-def test_our_own_faults_stay_errors_with_their_tracebacks(made):
+def test_faults_of_the_service_stay_errors_with_tracebacks(made):
     faults = ClientFaults(Clock())
     for _ in range(3):
         assert faults.filter(made)
@@ -98,7 +98,7 @@ def test_our_own_faults_stay_errors_with_their_tracebacks(made):
         assert made.exc_info
 
 
-def test_a_line_of_our_own_that_names_its_kind_is_limited_and_written_as_it_is():
+def test_a_line_of_the_service_that_names_its_kind_is_limited_and_not_changed():
     clock = Clock()
     faults = ClientFaults(clock)
 
@@ -120,7 +120,7 @@ def test_a_line_of_our_own_that_names_its_kind_is_limited_and_written_as_it_is()
     assert again.leftOut == 999
 
 
-def test_a_page_refused_is_limited_and_a_message_is_not_longer_than_it_may_be():
+def test_refused_pages_are_limited_and_long_messages_are_cut():
     faults = ClientFaults(Clock())
     made = record(
         "django.request", "%s: %s", "Not Found", "/" + "x" * 5000, level=logging.WARNING, status_code=404
@@ -134,7 +134,7 @@ def test_a_page_refused_is_limited_and_a_message_is_not_longer_than_it_may_be():
 
 
 def sent(server, data, *, reset=True):
-    """Send bytes over a connection of its own and go away, by a reset or an ordinary close."""
+    """Send bytes over a new connection and close it, by a reset or in the ordinary way."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(data)
         if reset:
@@ -158,8 +158,8 @@ def wait_for(server, kind):
         time.sleep(0.02)
 
 
-def test_bytes_that_are_no_frames_are_no_error_before_the_handshake_is_answered_either(live_server_process):
-    """A stranger's: no credentials. Whether the bytes come before the answer is a race, so there are many."""
+def test_malformed_frames_before_the_answer_to_the_handshake_are_no_error(live_server_process):
+    """The clients have no credentials. The bytes race with the answer, so the test tries many times."""
     server = live_server_process()
     own = f"127.0.0.1:{server.port}"
     upgrade = (
@@ -178,7 +178,7 @@ def test_bytes_that_are_no_frames_are_no_error_before_the_handshake_is_answered_
     assert [line for line in lines(server) if line["level"] in ("error", "critical")] == []
 
 
-def test_nothing_that_strangers_do_to_a_server_is_an_error_in_its_log(live_server_process):
+def test_clients_without_credentials_cause_no_error_in_the_log(live_server_process):
     server = live_server_process()
     own = f"127.0.0.1:{server.port}"
     form = "Content-Type: application/x-www-form-urlencoded"
@@ -201,7 +201,7 @@ def test_nothing_that_strangers_do_to_a_server_is_an_error_in_its_log(live_serve
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
             connection.sendall(live)
             assert b" 101 " in connection.recv(4096)
-            connection.sendall(b"\x81\x82\x00\x00\x00\x00\xff\xff")  # a text that is no UTF-8
+            connection.sendall(b"\x81\x82\x00\x00\x00\x00\xff\xff")  # text that is not UTF-8
             while connection.recv(4096):
                 pass
     for kind in ("foreign_host", "refused_csrf", "refused_400"):

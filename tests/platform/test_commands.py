@@ -1,4 +1,4 @@
-"""The management commands: one JSON object on stdout, in the shapes of the contract; refusals in words."""
+"""The management commands print one JSON object in the shape of the contract, or refuse with a text."""
 
 import io
 import json
@@ -20,7 +20,7 @@ DID = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
 
 
 def run(*words):
-    """The object a command writes with --json, and nothing beside it."""
+    """Run a command with --json; returns the object that it prints. It prints nothing else."""
     out = io.StringIO()
     call_command(*words, "--json", stdout=out)
     assert out.getvalue().count("\n") == 1
@@ -37,11 +37,11 @@ class TestWorkspace:
         assert keys.well_formed(made["apiKey"])
         assert workspace.api_keys.get().sha256 == keys.digest(made["apiKey"])
 
-    def test_a_name_of_nothing(self):
+    def test_an_empty_name_is_refused(self):
         with pytest.raises(CommandError, match="Write a name"):
             run("workspace", "create", "  ")
 
-    def test_for_people_it_is_lines(self):
+    def test_without_json_it_prints_lines(self):
         out = io.StringIO()
         call_command("workspace", "create", "Trenes", stdout=out)
         assert re.fullmatch(r"workspace: ws_\w+\napiKey: imk_\w+\n", out.getvalue())
@@ -59,16 +59,16 @@ class TestApiKey:
         row = ApiKey.objects.get(prefix=run("apikey", "create", workspace.public_id, *options)["prefix"])
         assert (row.actor_did, row.read_only, row.label) == (DID, True, "robot")
 
-    def test_a_did_that_is_not_one(self, workspace):
+    def test_a_malformed_did_is_refused(self, workspace):
         with pytest.raises(CommandError):
             run("apikey", "create", workspace.public_id, "--actor", "me")
         assert not workspace.api_keys.exists()
 
-    def test_an_unknown_workspace(self):
+    def test_an_unknown_workspace_is_refused(self):
         with pytest.raises(CommandError, match="no workspace"):
             run("apikey", "create", "ws_none")
 
-    def test_no_more_than_the_limit(self, workspace, settings):
+    def test_a_workspace_has_a_limit_of_keys(self, workspace, settings):
         settings.WORKSPACE_API_KEYS = 2
         first = run("apikey", "create", workspace.public_id)
         run("apikey", "create", workspace.public_id)
@@ -84,11 +84,11 @@ class TestApiKey:
         assert run("apikey", "revoke", prefix) == revoked
         assert ApiKey.objects.get(prefix=prefix).revoked_at is not None
 
-    def test_revoke_takes_the_whole_key_and_never_repeats_it(self, workspace):
+    def test_revoke_accepts_the_whole_key_and_never_prints_it(self, workspace):
         made = run("apikey", "create", workspace.public_id)
         assert run("apikey", "revoke", made["apiKey"])["prefix"] == made["prefix"]
 
-    def test_revoke_an_unknown_one(self):
+    def test_revoke_refuses_an_unknown_key(self):
         unknown = keys.make_key()
         with pytest.raises(CommandError) as refused:
             run("apikey", "revoke", unknown.secret)
@@ -122,17 +122,17 @@ class TestBetaPassword:
             ("2031-12-01 10:00", (2031, 12, 1, 10), "2031-12-01T10:00:00.000Z"),
         ],
     )
-    def test_a_date_is_to_the_end_of_that_day_and_a_time_is_exact(self, given, kept, shown):
+    def test_a_date_means_the_end_of_that_day_and_a_time_is_exact(self, given, kept, shown):
         made = run("betapassword", "create", "--expires", given)
         assert made["expiresAt"] == shown
         row = BetaPassword.objects.get(hash=beta.digest(made["betaPassword"]))
         assert row.expires_at == datetime(*kept, tzinfo=UTC)
 
-    def test_one_that_expires_today_is_good_today(self):
+    def test_a_password_that_expires_today_is_valid_today(self):
         made = run("betapassword", "create", "--expires", datetime.now(UTC).date().isoformat())
         assert beta.check(made["betaPassword"], sign_up=True)
 
-    def test_help_and_output_say_what_a_date_means(self):
+    def test_help_and_output_explain_dates(self):
         assert "end of that day, UTC" in " ".join(manage("betapassword", "create", "--help", env={}).split())
         out = io.StringIO()
         call_command("betapassword", "create", "--expires", "2031-12-01", stdout=out)
@@ -151,7 +151,7 @@ class TestBetaPassword:
             *(("--expires", "0001-01-01T00:00:00+14:00"), ("--expires", "9999-12-31T23:59:59-14:00")),
         ],
     )
-    def test_what_makes_no_sense(self, options):
+    def test_malformed_options_are_refused(self, options):
         with pytest.raises(CommandError):
             run("betapassword", "create", *options)
 
@@ -164,12 +164,12 @@ class TestAdmin:
         assert isinstance(user, User)
         assert user.is_superuser
 
-    def test_twice_however_it_is_written(self):
+    def test_an_address_in_use_is_refused_in_any_spelling(self):
         run("admin", "create", "una@example.com")
         with pytest.raises(CommandError, match="already"):
             run("admin", "create", "UNA@example.com")
 
-    def test_what_is_not_an_address(self):
+    def test_a_malformed_address_is_refused(self):
         with pytest.raises(CommandError, match="e-mail"):
             run("admin", "create", "jefa")
 
@@ -185,7 +185,7 @@ def test_signingkey_rotate_publishes_the_new_key():
 
 
 class TestAsAProgram:
-    def test_bootstrap_shows_each_secret_once_and_harms_nothing(self, tmp_path):
+    def test_bootstrap_shows_each_secret_once_and_changes_nothing_later(self, tmp_path):
         env = {"INTRAMEDIAL_DATA_DIR": str(tmp_path), "DATABASE_URL": ""}
         first = json.loads(manage("bootstrap", "--json", env=env))
         assert set(first) == {"adminEmail", "adminPassword", "betaPassword", "workspace", "apiKey"}
@@ -207,7 +207,7 @@ class TestAsAProgram:
                 found.append({row[0].split("_")[0] for row in connection.execute(query)})
         assert found == [{"accounts", "lease"}, {"ledger"}]
 
-    def test_a_refusal_is_words_on_stderr_and_nothing_on_stdout(self):
+    def test_a_refusal_is_a_text_on_stderr_and_nothing_on_stdout(self):
         done = command("apikey", "create", "ws_none", "--json", env={})
         assert done.returncode == 1
         assert done.stdout == ""

@@ -1,4 +1,4 @@
-"""Each table in its own database, each database as durable as the design says."""
+"""Each table is in its own database, and each database is as durable as the design requires."""
 
 import pytest
 from django.conf import settings
@@ -21,8 +21,8 @@ def test_every_app_has_its_tables_where_the_router_sends_it():
     assert any(name.startswith("ledger_") for name in tables("ledger"))
 
 
-def test_embedded_no_file_has_another_ones_tables():
-    if not EMBEDDED:  # on PostgreSQL the three are one database
+def test_embedded_files_have_only_their_own_tables():
+    if not EMBEDDED:  # on PostgreSQL all three are in one database
         return
     assert not any(name.startswith(("lease_", "ledger_")) for name in tables("default"))
     assert "accounts_user" not in tables("leases") | tables("ledger")

@@ -1,4 +1,4 @@
-"""A disk that fills up: what is not a lease stops first, and leases go on."""
+"""A disk that fills up: the ledger and trials stop first, and leases go on."""
 
 import contextlib
 import json
@@ -28,7 +28,7 @@ KEYS = "/api/v1/trial/keys"
 
 
 class Gauge:
-    """A disk whose size and room are what the test says, in MB; `looked`: how often it was asked."""
+    """A disk whose size and free space the test sets, in MB. `looked` counts how often they were read."""
 
     def __init__(self, total: int, free: int) -> None:
         self.total, self.free, self.looked, self.now = total, free, 0, 0.0
@@ -43,7 +43,7 @@ class Gauge:
         return disk.Disk(directory, reserve * MB, clock=lambda: self.now, statvfs=self)
 
 
-def test_it_is_low_below_the_reserve_and_looked_at_once_a_second(tmp_path):
+def test_a_disk_is_low_below_the_reserve_and_read_once_a_second(tmp_path):
     gauge = Gauge(total=10_000, free=256)
     found = gauge.disk(tmp_path, 256)
     assert [found.low() for _ in range(100)] == [False] * 100
@@ -58,8 +58,8 @@ def test_it_is_low_below_the_reserve_and_looked_at_once_a_second(tmp_path):
     assert not found.low()
 
 
-def test_of_a_small_disk_the_reserve_is_a_quarter(tmp_path):
-    """Else its ledger would never take anything."""
+def test_the_reserve_of_a_small_disk_is_a_quarter(tmp_path):
+    """With the whole reserve, its ledger would never take an entry."""
     gauge = Gauge(total=100, free=26)
     found = gauge.disk(tmp_path, 256)
     assert not found.low()
@@ -68,35 +68,35 @@ def test_of_a_small_disk_the_reserve_is_a_quarter(tmp_path):
     assert found.low()
 
 
-def test_what_is_set_aside_is_given_back_when_nothing_else_is_left(tmp_path):
+def test_the_reserve_file_is_deleted_when_no_other_space_is_left(tmp_path):
     gauge = Gauge(total=1_000, free=500)
     found, aside = gauge.disk(tmp_path, 64), tmp_path / "leases.reserve"
     found.look()
     assert aside.stat().st_size == 8 * MB
-    assert aside.stat().st_blocks * 512 >= 8 * MB, "it takes room"
+    assert aside.stat().st_blocks * 512 >= 8 * MB, "the reserve has no blocks on the disk"
     assert aside.stat().st_mode & 0o777 == 0o600
     gauge.free = 9
     found.look()
-    assert aside.exists(), "there is room without it"
+    assert aside.exists(), "the reserve is gone although there is space"
     gauge.free = 7
     found.look()
     assert not aside.exists()
     gauge.free = 70
     found.look()
-    assert not aside.exists(), "not before there is plenty"
+    assert not aside.exists(), "the reserve is back although there is little space"
     gauge.free = 100
     found.look()
     assert aside.exists()
 
 
-def test_a_disk_that_cannot_be_asked_changes_nothing(tmp_path):
+def test_a_disk_that_cannot_be_read_is_not_low(tmp_path):
     def fail(path: Path) -> Any:
         raise OSError("planted")
 
     assert not disk.Disk(tmp_path, MB, statvfs=fail).low()
 
 
-# --- a real one ----------------------------------------------------------------------------------
+# --- a real disk ---------------------------------------------------------------------------------
 
 
 def answer(server: ServerProcess, path: str, body: dict[str, Any], agent: Agent | None = None) -> Any:
@@ -109,8 +109,8 @@ def answer(server: ServerProcess, path: str, body: dict[str, Any], agent: Agent 
         fields |= agent.sign("POST", server.url + path, content, headers=fields)
     request = urllib.request.Request(server.url + path, content, fields)
     try:
-        with urllib.request.urlopen(request, timeout=20) as said:
-            return said.status, json.loads(said.read().splitlines()[-1])
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return response.status, json.loads(response.read().splitlines()[-1])
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
 
@@ -122,8 +122,8 @@ def cycle(server: ServerProcess, number: int) -> tuple[int, int]:
 
 def parts(server: ServerProcess) -> dict[str, str]:
     try:
-        with urllib.request.urlopen(f"{server.url}/health/ready", timeout=10) as said:
-            return json.load(said)["parts"]
+        with urllib.request.urlopen(f"{server.url}/health/ready", timeout=10) as response:
+            return json.load(response)["parts"]
     except urllib.error.HTTPError as error:
         return json.load(error)["parts"]
 
@@ -137,8 +137,8 @@ def until(true: Callable[[], object], server: ServerProcess, within_s: float = 3
 
 @pytest.fixture
 def small(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
-    """A server on a disk of 48 MB of its own, which the test fills. Mounting one takes root."""
-    assert os.geteuid() == 0, "mounts a tmpfs: run as root"
+    """A server on a private disk of 48 MB, which the test fills. Only root can mount the disk."""
+    assert os.geteuid() == 0, "this test mounts a tmpfs: run it as root"
     mounted = tmp_path / "disk"
     mounted.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", mounted], check=True)
@@ -151,7 +151,7 @@ def small(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 def fill(server: ServerProcess, leave_mb: float) -> Path:
-    """Take all room of the disk but so much."""
+    """Fill the disk so that `leave_mb` MB are free."""
     found = os.statvfs(server.data_dir)
     size = int(found.f_bavail * found.f_frsize - leave_mb * MB)
     filler = server.data_dir / f"filler-{leave_mb}"
@@ -164,28 +164,28 @@ def test_leases_go_on_when_the_ledger_and_trials_stop(small: ServerProcess) -> N
     agent = Agent()
     assert answer(small, KEYS, {"did": agent.did}, agent)[0] == 201
     assert cycle(small, 0) == (200, 200)
-    filler = fill(small, 10)  # of which 12 are the reserve
+    filler = fill(small, 10)  # less than the reserve of 12 MB
     until(lambda: "is nearly full" in small.log, small)
     assert cycle(small, 1) == (200, 200)
     until(lambda: parts(small) == {"authority": "ok", "accounts": "ok", "ledger": "failed"}, small)
 
     stranger = Agent()
-    for status, said in (
+    for status, problem in (
         answer(small, KEYS, {"did": stranger.did}, stranger),
         answer(small, STAMPEDE, {"resource": "file:a"}, agent),
     ):
-        assert (status, said["reason"]) == (503, "authority_unavailable")
-        assert "nearly full" in said["detail"]
+        assert (status, problem["reason"]) == (503, "authority_unavailable")
+        assert "nearly full" in problem["detail"]
     body = {"resource": "lock:trial", "actorDid": agent.did}
-    assert answer(small, LEASE, body, agent)[0] == 200, "a trial that has begun goes on"
+    assert answer(small, LEASE, body, agent)[0] == 200, "a trial in force was refused"
 
     filler.unlink()
     until(lambda: parts(small)["ledger"] == "ok", small)
     assert answer(small, KEYS, {"did": stranger.did}, stranger)[0] == 201
 
 
-def test_a_disk_that_others_fill_to_the_last_byte(small: ServerProcess) -> None:
-    """What was set aside for leases is given back, and each that is held ends as it should."""
+def test_leases_go_on_when_others_fill_the_disk(small: ServerProcess) -> None:
+    """The reserve for leases is freed, so leases are still granted and released."""
     aside = small.data_dir / "leases.reserve"
     until(aside.exists, small)
     filler = fill(small, 0)

@@ -1,4 +1,4 @@
-"""How a server ends: exit code 0 when that was asked for, another one after a fault; and how it begins."""
+"""How a server starts and ends. The exit code is 0 after a signal to stop, and another one after a fault."""
 
 import json
 import os
@@ -46,20 +46,20 @@ def until(true: Any) -> None:
 
 
 def workers(server: ServerProcess) -> list[int]:
-    """The process ids of its workers."""
+    """The process ids of the server's workers."""
     assert server.process is not None
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text()
     return [int(pid) for pid in children.split()]
 
 
 def catches(pid: int, signum: signal.Signals) -> bool:
-    """Whether a process has a handler of its own for the signal."""
+    """Whether a process has its own handler for the signal."""
     status = Path(f"/proc/{pid}/status").read_text()
     return bool(int(status.split("SigCgt:")[1].split()[0], 16) & (1 << (signum - 1)))
 
 
 def answers(server: ServerProcess) -> bool:
-    """Whether it answers, over a connection of its own."""
+    """Whether the server answers over a new connection."""
     caller = Caller(server)
     with closing(caller.connection):
         return caller.call("POST", "/lease", BODY)[0] == 200
@@ -75,7 +75,7 @@ def takes_connections(server: ServerProcess) -> bool:
 
 @pytest.fixture
 def own_cluster() -> Iterator[Postgres]:
-    """A cluster that may be stopped."""
+    """A private cluster, which the test may stop."""
     cluster = Postgres()
     try:
         yield cluster.start()
@@ -83,40 +83,40 @@ def own_cluster() -> Iterator[Postgres]:
         cluster.remove()
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
-def test_one_process_that_is_told_to_stop_is_no_fault(live_server_process: Any, told: signal.Signals) -> None:
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_stop_is_no_fault(live_server_process: Any, signum: signal.Signals) -> None:
     server = live_server_process()
-    server.process.send_signal(told)
+    server.process.send_signal(signum)
     assert server.process.wait(DEADLINE_S) == 0
     assert "Traceback" not in server.log
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_during_the_start_is_no_fault(bootstrapped: Path, told: signal.Signals) -> None:
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_during_the_start_is_no_fault(bootstrapped: Path, signum: signal.Signals) -> None:
     process = serve(bootstrapped)
     until(lambda: b"manage.py" in Path(f"/proc/{process.pid}/cmdline").read_bytes())
-    until(lambda: catches(process.pid, signal.SIGTERM))  # until then, the signal ends the interpreter itself
-    process.send_signal(told)
+    until(lambda: catches(process.pid, signal.SIGTERM))  # before, the signal ends the interpreter itself
+    process.send_signal(signum)
     _, log = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 0, log
     assert "Traceback" not in log
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_while_the_program_is_loaded_is_no_fault(tmp_path: Path, told: signal.Signals) -> None:
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_while_the_program_is_loaded_is_no_fault(tmp_path: Path, signum: signal.Signals) -> None:
     (tmp_path / "django").mkdir()
     slow = "import pathlib, time; pathlib.Path(__file__).with_name('begun').touch(); time.sleep(60)"
     (tmp_path / "django" / "__init__.py").write_text(slow)
     process = serve(tmp_path, PYTHONPATH=str(tmp_path))
     until((tmp_path / "django" / "begun").exists)
-    process.send_signal(told)
+    process.send_signal(signum)
     _, log = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 0, log
     assert "Traceback" not in log
 
 
 def test_an_authority_that_cannot_start_is_a_fault(live_server_process: Any) -> None:
-    """Another server is the authority over the same file."""
+    """Another server is already the authority over the same file."""
     server = live_server_process()
     second = serve(server.data_dir)
     out, log = second.communicate(timeout=DEADLINE_S)
@@ -143,7 +143,7 @@ def test_storage_that_cannot_be_written_is_a_fault(bootstrapped: Path, tmp_path:
 
 
 class TestSeveralProcesses:
-    def test_they_go_on_while_a_worker_cannot_start_again(
+    def test_the_others_go_on_while_a_worker_cannot_start_again(
         self, live_server_process: Any, own_cluster: Postgres, redis_url: str
     ) -> None:
         url = own_cluster.url(own_cluster.create_database())
@@ -164,16 +164,16 @@ class TestSeveralProcesses:
         assert server.terminate() == 0
         assert "Traceback" not in server.log
 
-    def test_a_stop_answers_what_is_under_way(
+    def test_a_stop_answers_requests_that_have_arrived(
         self, live_server_process: Any, postgres_url: str, redis_url: str
     ) -> None:
         server = live_server_process(DATABASE_URL=postgres_url, REDIS_URL=redis_url, WEB_PROCESSES="2")
-        workspace, heard = server.secrets["workspace"], []
+        workspace, received = server.secrets["workspace"], []
 
         def ask() -> None:
             caller = Caller(server)
             with closing(caller.connection):
-                heard.append(caller.call("POST", "/lease", BODY)[0])
+                received.append(caller.call("POST", "/lease", BODY)[0])
 
         with psycopg.connect(postgres_url, autocommit=True) as database:
             database.execute("SELECT pg_advisory_lock(%s)", [lock_number(workspace)])
@@ -185,7 +185,7 @@ class TestSeveralProcesses:
             until(lambda: not takes_connections(server))
             database.execute("SELECT pg_advisory_unlock(%s)", [lock_number(workspace)])
         asking.join(DEADLINE_S)
-        assert heard in ([200], [503])  # as the lock was had in time or not
+        assert received in ([200], [503])  # the request gets the lock in time, or not
         assert server.process.wait(DEADLINE_S) == 0
 
     def test_a_supervisor_that_is_killed_leaves_no_worker(
@@ -202,7 +202,7 @@ class TestSeveralProcesses:
 
 class TestAnnouncement:
     @pytest.mark.parametrize("processes", ["1", "2"])
-    def test_it_is_a_line_like_the_logs_on_stdout(
+    def test_the_address_is_a_line_of_the_log_on_stdout(
         self,
         bootstrapped_postgres: tuple[Path, str],
         postgres_cluster: Postgres,
@@ -220,16 +220,16 @@ class TestAnnouncement:
         for options in ([], ["--json"]):
             process = serve(data_dir, *options, **env)
             assert process.stdout is not None
-            said = json.loads(process.stdout.readline())
+            line = json.loads(process.stdout.readline())
             process.terminate()
             rest, _ = process.communicate(timeout=DEADLINE_S)
             assert (process.returncode, rest) == (0, "")
             address = f"http://127.0.0.1:{env['PORT']}"
             if options:
-                assert said == {"url": address}
+                assert line == {"url": address}
                 continue
-            assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", said.pop("at"))
-            assert said == {
+            assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("at"))
+            assert line == {
                 "level": "info",
                 "logger": "intramedial.management.commands.serve",
                 "message": f"Serving {address}",

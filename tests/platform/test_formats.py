@@ -1,4 +1,4 @@
-"""How bytes, instants and rates are written and counted; and what a strict reader of JSON refuses."""
+"""The formats of bytes and instants, rates, and what the strict reader of JSON refuses."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -48,7 +48,7 @@ def test_a_bucket_fills_again_and_never_owes() -> None:
     assert bucket.left(1) == 0
 
 
-def test_of_too_many_keys_the_one_used_longest_ago_is_forgotten() -> None:
+def test_a_full_table_forgets_the_key_used_longest_ago() -> None:
     buckets = Buckets(1, 0, keys=2)
     assert buckets.take("a", 0)
     assert buckets.take("b", 0)
@@ -73,7 +73,7 @@ def test_a_name_that_is_given_twice_is_refused(body: bytes) -> None:
 
 
 def test_numbers_of_many_digits_are_read() -> None:
-    """orjson refuses what is infinite as a float, so no number has more digits than Python reads."""
+    """orjson refuses numbers that are infinite as a float, so Python can read every number that passes."""
     assert parse(b'{"a": -' + b"9" * 300 + b', "b": [1e300, {"c": 0.5}]}', 16)["b"][1] == {"c": 0.5}
     with pytest.raises(MalformedJson, match="infinity"):
         parse(b'{"a": ' + b"9" * 5000 + b', "b": [1]}', 16)

@@ -1,4 +1,4 @@
-"""A server that is frozen in the middle of a transaction, beside another on the same database."""
+"""A server that is stopped in the middle of a transaction, beside another server on the same database."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)
 
 
 def ports_of(pid: int) -> list[int]:
-    """The local TCP ports of a process's connections."""
+    """The local TCP ports of the connections of a process."""
     inodes = set()
     for fd in os.listdir(f"/proc/{pid}/fd"):
         with suppress(OSError):
@@ -41,7 +41,7 @@ def ports_of(pid: int) -> list[int]:
 
 
 class Load(threading.Thread):
-    """Asks a server for one resource after the other, and keeps what it was granted."""
+    """Acquires one resource after another from a server, and keeps the leases."""
 
     def __init__(self, server: ServerProcess, number: int) -> None:
         super().__init__(daemon=True)
@@ -59,10 +59,10 @@ class Load(threading.Thread):
                     "actorDid": f"did:web:a{self.number}.example",
                 }
                 with suppress(OSError, HTTPException):
-                    status, said = self.caller.call("POST", "/lease", body)
+                    status, answer = self.caller.call("POST", "/lease", body)
                     self.statuses.add(status)
                     if status == 200:
-                        self.granted.append(said["lease"])
+                        self.granted.append(answer["lease"])
 
 
 @pytest.fixture
@@ -78,12 +78,12 @@ def loads() -> Iterator[list[Load]]:
 def freeze_within_a_transaction(
     server: ServerProcess, workspace: str, database: "psycopg.Connection[Any]"
 ) -> None:
-    """Stop it when it holds the workspace's lock."""
+    """Stop the server's process when it holds the workspace's lock."""
     assert server.process is not None
     pid, deadline = server.process.pid, time.monotonic() + 30
     while time.monotonic() < deadline:
         os.kill(pid, signal.SIGSTOP)
-        time.sleep(0.05)  # until PostgreSQL has done what was sent to it
+        time.sleep(0.05)  # PostgreSQL finishes the statements that it has received
         if database.execute(HELD_BY_A, [ports_of(pid), lock_number(workspace)]).fetchall():
             return
         os.kill(pid, signal.SIGCONT)
@@ -91,13 +91,13 @@ def freeze_within_a_transaction(
     pytest.fail("it was never met within a transaction")
 
 
-def test_the_other_server_answers_and_nothing_is_doubled(
+def test_the_other_server_answers_and_no_lease_is_granted_twice(
     live_server_process: Any, postgres_cluster: Postgres, bootstrapped_postgres: Any, loads: list[Load]
 ) -> None:
     name = postgres_cluster.create_database(bootstrapped_postgres[1])
     env = {"DATABASE_URL": postgres_cluster.url(name), "INTRAMEDIAL_LEASE_TTL_MS": TTL_MS}
     frozen, other = live_server_process(**env), live_server_process(**env)
-    # Bootstrapped before: the secrets of the first are good for both.
+    # Both use one bootstrapped database, so the secrets of the first server are valid at both.
     made = frozen.manage("workspace", "create", "frozen")
     for server in (frozen, other):
         secrets = server.secrets | {"apiKey": made["apiKey"], "workspace": made["workspace"]}
@@ -113,9 +113,9 @@ def test_the_other_server_answers_and_nothing_is_doubled(
             for number in range(10):
                 began = time.monotonic()
                 body = {"resource": f"lock:other-{number}", "actorDid": "did:web:b.example"}
-                status, said = caller.call("POST", "/lease", body)
+                status, answer = caller.call("POST", "/lease", body)
                 waits.append(time.monotonic() - began)
-                assert status in (200, 503), said
+                assert status in (200, 503), answer
             assert status == 200
             print(f"longest wait {max(waits):.2f} s")
             assert 1 < max(waits) < ANSWER_S

@@ -1,5 +1,5 @@
-"""Databases and roles whose settings change what a statement means: they change nothing here, or the start is
-refused with words."""
+"""Settings of databases and roles that change what statements mean. They have no effect, or the start is
+refused with a text."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from tests.store.kill9 import Caller
 
 KIDS = "SELECT kid FROM lease_outbox"
 
-# Each is the opposite of what is relied on, or as little of it as PostgreSQL allows.
+# Each is the opposite of what the product needs, or as little as PostgreSQL allows.
 HOSTILE = {
     "datestyle": "'SQL, DMY'",
     "intervalstyle": "iso_8601",
@@ -56,10 +56,10 @@ HOSTILE = {
 }
 
 
-def alter(cluster: Postgres, whom: str, settings: dict[str, str]) -> None:
+def alter(cluster: Postgres, target: str, settings: dict[str, str]) -> None:
     with psycopg.connect(cluster.url("postgres"), autocommit=True) as admin:
         for name, value in settings.items():
-            admin.execute(f"ALTER {whom} SET {name} = {value}".encode())
+            admin.execute(f"ALTER {target} SET {name} = {value}".encode())
 
 
 def run(command: str, data_dir: Path, url: str) -> "subprocess.CompletedProcess[str]":
@@ -76,21 +76,21 @@ def test_a_hostile_database_is_set_up_and_serves(
     with psycopg.connect(postgres_cluster.url("postgres"), autocommit=True) as admin:
         admin.execute(f"CREATE ROLE {role} LOGIN".encode())
         admin.execute(f"ALTER DATABASE {name} OWNER TO {role}".encode())
-    whom = {
+    target = {
         "database": f"DATABASE {name}",
         "role": f"ROLE {role}",
     }[of]
     with psycopg.connect(postgres_cluster.url(name), autocommit=True) as admin:
         admin.execute(f"GRANT ALL ON SCHEMA public TO {role}".encode())
-    alter(postgres_cluster, whom, HOSTILE)
+    alter(postgres_cluster, target, HOSTILE)
     url = f"postgresql://{role}@127.0.0.1:{postgres_cluster.port}/{name}"
     server = live_server_process(DATABASE_URL=url)
     caller = Caller(server)
     body = {"resource": "lock:ñ 'x' \\ \"y\"", "actorDid": "did:web:ana.example"}
     with closing(caller.connection):
         for _ in range(3):
-            status, said = caller.call("POST", "/lease", body)
-            assert (status, said["ok"]) == (200, True), said
+            status, answer = caller.call("POST", "/lease", body)
+            assert (status, answer["ok"]) == (200, True), answer
         assert caller.call("GET", "/wait")[1]["holders"][0]["resource"] == body["resource"]
         assert caller.call("POST", "/release", body)[0] == 200
     assert server.manage("workspace", "create", "Año «nuevo»")["workspace"].startswith("ws_")
@@ -135,14 +135,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("setting", REFUSED)
-def test_a_database_that_cannot_be_used_is_refused_with_words(
+def test_a_database_that_cannot_be_used_is_refused_with_a_text(
     bootstrapped_postgres: tuple[Path, str], postgres_cluster: Postgres, setting: str
 ) -> None:
     value, words = REFUSED[setting]
     data_dir, template = bootstrapped_postgres
     name = postgres_cluster.create_database(template)
     alter(postgres_cluster, f"DATABASE {name}", {setting.partition(",")[0]: value})
-    # Both ask the same; that both do is seen with the last one.
+    # Both commands make the same check. The last setting shows that both make it.
     for command in ("bootstrap", "serve")[: 2 if setting == "session_replication_role" else 1]:
         done = run(command, data_dir, postgres_cluster.url(name))
         assert (done.returncode, done.stdout) == (1, ""), done.stderr
@@ -150,7 +150,7 @@ def test_a_database_that_cannot_be_used_is_refused_with_words(
         assert "Traceback" not in done.stderr
 
 
-def test_a_database_of_another_encoding_is_refused_with_words(
+def test_a_database_of_another_encoding_is_refused_with_a_text(
     tmp_path: Path, postgres_cluster: Postgres
 ) -> None:
     name = f"latin_{os.urandom(4).hex()}"
@@ -162,7 +162,7 @@ def test_a_database_of_another_encoding_is_refused_with_words(
     assert "Traceback" not in done.stderr
 
 
-def test_a_server_that_is_away_is_told_by_bootstrap_in_words(tmp_path: Path) -> None:
+def test_bootstrap_explains_that_the_database_cannot_be_reached(tmp_path: Path) -> None:
     done = run("bootstrap", tmp_path, "postgresql://me:hunter2@127.0.0.1:1/none")
     assert (done.returncode, done.stdout) == (1, "")
     assert "cannot be reached" in done.stderr

@@ -1,4 +1,4 @@
-"""API keys: 256 bits, a checksum that catches slips, nothing kept that could be used."""
+"""API keys have 256 bits and a checksum that detects typing errors. Only a prefix and a hash are stored."""
 
 import hashlib
 import string
@@ -13,7 +13,7 @@ from intramedial.workspaces.models import ApiKey
 SECRET = keys.make_key().secret
 
 
-def test_a_key_is_a_mark_256_bits_and_a_checksum():
+def test_a_key_has_a_mark_256_bits_and_a_checksum():
     assert SECRET.startswith("imk_")
     assert 62**keys.RANDOM_LENGTH >= 2**256
     assert len(SECRET) == len("imk_") + 43 + 6
@@ -30,13 +30,13 @@ def test_a_fresh_key_is_well_formed():
 
 
 @given(st.integers(4, len(SECRET) - 1), st.sampled_from(string.ascii_letters + string.digits))
-def test_one_changed_character_is_noticed(place, character):
+def test_one_changed_character_is_detected(place, character):
     changed = SECRET[:place] + character + SECRET[place + 1 :]
     assert keys.well_formed(changed) == (changed == SECRET)
 
 
 @given(st.text())
-def test_any_text_is_judged_without_a_fault(text):
+def test_any_text_is_checked_without_an_error(text):
     assert not keys.well_formed(text)
 
 
@@ -52,7 +52,7 @@ NEARLY = {
 
 
 @pytest.mark.parametrize("text", NEARLY.values(), ids=NEARLY)
-def test_what_is_nearly_a_key_is_not(text):
+def test_a_text_that_is_nearly_a_key_is_refused(text):
     assert not keys.well_formed(text)
 
 

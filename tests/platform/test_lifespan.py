@@ -1,4 +1,4 @@
-"""The parts of a process: started in order, stopped in the reverse order."""
+"""The parts of a process start in order and stop in the reverse order."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from intramedial.process.lifespan import Part, Parts, in_thread
 
 
 def part(name: str, seen: list[str]) -> Part:
-    """A part that writes down when it starts (a coroutine) and stops (in a thread)."""
+    """A part that records its start (a coroutine) and its stop (in a thread)."""
 
     async def start() -> None:
         seen.append(f"+{name}")

@@ -1,4 +1,4 @@
-"""Too many connections, too few descriptors: a tenant's go on."""
+"""With too many connections or too few descriptors, connections of tenants go on."""
 
 import time
 from collections.abc import Iterator
@@ -32,14 +32,14 @@ def server(bootstrapped: Path, tmp_path: Path) -> Iterator[ServerProcess]:
 
 
 def test_a_used_connection_survives_any_number_of_silent_ones(server: ServerProcess) -> None:
-    """From the same address. They are closed for one another, the oldest first."""
+    """All come from one address. The silent connections are closed for one another, the oldest first."""
     tenant = [Client(server, ask(server, resource=f"lock:{number}")) for number in range(5)]
     assert [client.answer()[0] for client in tenant] == [200] * 5
     silent = []
     for number in range(200):
         silent.append(Client(server))
         if number % 20 == 0:
-            leased(server)  # a new connection has room too
+            leased(server)  # a new connection is admitted too
             for at, client in enumerate(tenant):
                 client.send(ask(server, resource=f"lock:{at}"))
                 assert client.answer()[0] == 200
@@ -47,8 +47,8 @@ def test_a_used_connection_survives_any_number_of_silent_ones(server: ServerProc
     assert "INTRAMEDIAL_ADDRESS_CONNECTIONS raises it" in server.log
 
 
-def test_who_showed_a_credential_outlasts_those_who_did_not(server: ServerProcess) -> None:
-    """Although they were served later."""
+def test_a_connection_with_a_credential_outlasts_those_without(server: ServerProcess) -> None:
+    """It stays although the other connections were used later."""
     tenant = Client(server, ask(server))
     assert tenant.answer()[0] == 200
     for _ in range(2):
@@ -59,7 +59,7 @@ def test_who_showed_a_credential_outlasts_those_who_did_not(server: ServerProces
         assert tenant.answer()[0] == 200
 
 
-def test_live_sockets_do_not_count_once_their_clients_are_let_in(bootstrapped: Path, tmp_path: Path) -> None:
+def test_admitted_live_sockets_do_not_count(bootstrapped: Path, tmp_path: Path) -> None:
     with serving(bootstrapped, tmp_path / "data", INTRAMEDIAL_ADDRESS_CONNECTIONS="3") as server:
         watching: list[Client] = []
         for _ in range(10):
@@ -67,13 +67,15 @@ def test_live_sockets_do_not_count_once_their_clients_are_let_in(bootstrapped: P
             watching[-1].until(b"snapshot")
         leased(server)
         for client in watching:
-            client.heard = b""
+            client.received = b""
             client.send(frame(0x9, b"alive"))
             client.until(b"\x8a\x05alive")
 
 
-def test_when_all_are_busy_a_new_one_is_refused_at_once(bootstrapped: Path, tmp_path: Path) -> None:
-    """Busy are those that do not read their answers."""
+def test_when_all_connections_are_busy_a_new_one_is_refused_at_once(
+    bootstrapped: Path, tmp_path: Path
+) -> None:
+    """Connections that do not read their answers are busy."""
     with serving(bootstrapped, tmp_path / "data", INTRAMEDIAL_ADDRESS_CONNECTIONS="3") as server:
         for _ in range(3):
             unread(server, get("/openapi.json") * 400)
@@ -90,8 +92,8 @@ def test_when_all_are_busy_a_new_one_is_refused_at_once(bootstrapped: Path, tmp_
         newcomer.ends(5)
 
 
-def test_live_sockets_that_were_refused_make_room(server: ServerProcess) -> None:
-    """They wait a second for their clients to read why, and must keep no other connection out."""
+def test_refused_live_sockets_make_room(server: ServerProcess) -> None:
+    """They stay for a second so that clients can read the reason, and must not keep other connections out."""
     refused_ones = [Client(server, handshake(board(server), b"Cookie: a=b\r\n")) for _ in range(OF_ADDRESS)]
     for client in refused_ones:
         client.until((4401).to_bytes(2, "big"))

@@ -1,4 +1,4 @@
-"""A page of another origin can read why the listener refused its signed request, and nothing else of it."""
+"""A page of another origin can read why the listener refused its signed request, and no other answer."""
 
 import httpx
 import pytest
@@ -22,7 +22,7 @@ def server(bootstrapped, tmp_path_factory):
 
 
 def signed(server: ServerProcess, path: str = LEASE) -> dict[str, str]:
-    """The header fields of a signed request of a page elsewhere."""
+    """The header fields of a signed request from a page of another origin."""
     return Agent().sign("POST", server.url + path, TOO_LONG) | ORIGIN
 
 
@@ -33,20 +33,20 @@ def shared(answer: httpx.Response) -> bool:
 
 
 @pytest.mark.parametrize("path", [LEASE, LEASE + "/", "/api/v1/acp/agents", TRIAL_KEYS, "/api/none"])
-def test_a_body_that_is_too_large(server, path):
+def test_the_refusal_of_a_too_large_body_can_be_read(server, path):
     answer = httpx.post(server.url + path, content=TOO_LONG, headers=signed(server, path))
     assert answer.status_code == 413
     assert shared(answer)
     assert "x-request-id" in answer.headers["access-control-expose-headers"]
 
 
-def test_a_body_that_is_too_large_in_chunks(server):
+def test_the_refusal_of_a_too_large_body_in_chunks_can_be_read(server):
     answer = httpx.post(server.url + LEASE, content=iter([TOO_LONG]), headers=signed(server))
     assert answer.status_code == 413
     assert shared(answer)
 
 
-def test_a_body_that_does_not_arrive(server):
+def test_the_refusal_of_a_body_that_does_not_arrive_can_be_read(server):
     fields = signed(server) | {"host": f"127.0.0.1:{server.port}", "content-length": "100"}
     head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     status, headers, _body = Client(server, f"POST {LEASE} HTTP/1.1\r\n{head}\r\n".encode()).answer()
@@ -54,14 +54,14 @@ def test_a_body_that_does_not_arrive(server):
     assert headers["access-control-allow-origin"] == "*"
 
 
-def test_too_many_fields(server):
+def test_the_refusal_of_too_many_fields_can_be_read(server):
     fields = signed(server) | {f"x-{number}": "a" for number in range(HEAD_FIELDS)}
     answer = httpx.post(server.url + LEASE, content=b"{}", headers=fields)
     assert answer.status_code == 431
     assert shared(answer)
 
 
-def test_a_request_with_a_key_stays_closed(server):
+def test_an_answer_to_a_request_with_a_key_cannot_be_read(server):
     key = {"authorization": f"Bearer {server.secrets['apiKey']}"}
     for fields in (ORIGIN | key, signed(server) | key, ORIGIN):
         answer = httpx.post(server.url + LEASE, content=TOO_LONG, headers=fields)
@@ -69,15 +69,15 @@ def test_a_request_with_a_key_stays_closed(server):
         assert not shared(answer)
 
 
-def test_nor_is_anything_else_of_the_service_opened(server):
+def test_other_answers_of_the_service_cannot_be_read(server):
     for path, limit in (("/mcp", 4), ("/acceso/", 20), ("/health/live", 1)):
         answer = httpx.post(server.url + path, content=TOO_LONG * limit, headers=signed(server, path))
         assert answer.status_code == 413
         assert not shared(answer)
 
 
-def test_a_request_after_a_signed_one_on_the_same_connection(server):
-    """Its own header fields count."""
+def test_a_request_after_a_signed_one_cannot_be_read(server):
+    """Only the fields of the second request decide."""
     with httpx.Client(base_url=server.url) as client:
         assert client.get("/api/none", headers=signed(server)).status_code == 404
         assert not shared(client.post(LEASE, content=TOO_LONG, headers=ORIGIN))

@@ -1,4 +1,4 @@
-"""Heads, bodies and upgrades over a limit, at the real server: each is refused, and a tenant is served."""
+"""A real server refuses heads, bodies and upgrades over a limit, and still serves a tenant."""
 
 import json
 from collections.abc import Iterator
@@ -66,17 +66,17 @@ def chunk(data: bytes, extension: bytes = b"") -> bytes:
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "invalid_request"),
     ],
 )
-def test_what_is_over_a_limit_or_no_http(
+def test_requests_over_a_limit_and_bytes_without_http_are_refused(
     server: ServerProcess, sent: bytes, status: int, reason: str
 ) -> None:
-    """The answer arrives although the client is still sending, and then the connection ends."""
+    """The answer arrives although the client is still sending. Then the connection ends."""
     client = Client(server, sent)
     refused(client.answer(), status, reason)
     client.ends(5)
     leased(server)
 
 
-def test_what_is_within_the_limits_is_served(server: ServerProcess) -> None:
+def test_requests_within_the_limits_are_served(server: ServerProcess) -> None:
     client = Client(server)
     for request in (
         get(fields=b"a: b\r\n" * 99),
@@ -89,8 +89,8 @@ def test_what_is_within_the_limits_is_served(server: ServerProcess) -> None:
         assert client.answer()[0] == 200
 
 
-def test_trailers_are_no_fields_of_the_request(server: ServerProcess) -> None:
-    """RFC 9110, 6.5.1. A credential there is none; nor do they reach the next request."""
+def test_trailers_are_not_fields_of_the_request(server: ServerProcess) -> None:
+    """RFC 9110, 6.5.1. A credential in trailers is ignored, and trailers do not reach the next request."""
     body = json.dumps({"resource": "lock:t", "actorDid": "did:example:a"}).encode()
     for fields, status in ((bearer(server), 200), (b"Content-Type: application/json\r\n", 401)):
         trailers = b"0\r\n" + bearer(server) + b"Host: example.com\r\n\r\n"
@@ -101,7 +101,7 @@ def test_trailers_are_no_fields_of_the_request(server: ServerProcess) -> None:
 
 
 def test_a_body_in_any_parts_is_one_request(server: ServerProcess) -> None:
-    """Every empty line in a chunk, and the end of a request, wherever the client divides what it sends."""
+    """The body has empty lines in a chunk and a trailer, and the client sends it in pieces of each size."""
     body = json.dumps({"resource": "lock:c", "actorDid": "did:example:a"}).encode() + b"\r\n\r\n\r\n"
     whole = post(LEASE, bearer(server) + CHUNKED) + chunk(body[:30]) + chunk(body[30:], b";a=b")
     whole += b"0\r\nx: y\r\n\r\n"
@@ -116,7 +116,7 @@ def test_a_body_in_any_parts_is_one_request(server: ServerProcess) -> None:
 
 @pytest.mark.parametrize("path", PAGES + API)
 @pytest.mark.parametrize("expects", [b"", b"Expect: 100-continue\r\n"])
-def test_a_large_body_is_refused_when_it_is_declared(
+def test_a_large_body_is_refused_by_its_declared_length(
     server: ServerProcess, path: str, expects: bytes
 ) -> None:
     limit = 262_144 if path in PAGES else 16_384
@@ -136,13 +136,13 @@ def test_a_large_body_is_refused_while_it_arrives(server: ServerProcess, path: s
     leased(server)
 
 
-def test_a_body_at_the_limit_is_given_to_the_application(server: ServerProcess) -> None:
+def test_a_body_at_the_limit_reaches_the_application(server: ServerProcess) -> None:
     for path, limit in (("/acceso/", 262_144), (LEASE, 16_384)):
         client = Client(server, post(path, b"Content-Type: application/json\r\n", limit) + b"x" * limit)
         assert client.answer()[0] in (401, 403)
 
 
-def test_who_waits_to_be_asked_for_a_body_is_asked(server: ServerProcess) -> None:
+def test_a_client_that_expects_100_continue_receives_it(server: ServerProcess) -> None:
     request = ask(server, fields=b"Expect: 100-continue\r\n")
     head, _, body = request.partition(b"\r\n\r\n")
     client = Client(server, head + b"\r\n\r\n")
@@ -168,15 +168,15 @@ def test_who_waits_to_be_asked_for_a_body_is_asked(server: ServerProcess) -> Non
     ],
 )
 def test_an_upgrade_that_is_not_served_is_ignored(server: ServerProcess, fields: bytes) -> None:
-    """RFC 9110, 7.8. The request keeps its body, and the connection goes on as HTTP/1.1."""
+    """RFC 9110, 7.8. The request keeps its body, and the connection continues as HTTP/1.1."""
     client = Client(server, ask(server, fields=fields))
     assert client.answer()[0] == 200
     client.send(ask(server, "release"))
     assert client.answer()[0] == 200
 
 
-def test_the_body_of_an_upgrading_request_is_never_the_next_request(server: ServerProcess) -> None:
-    """Divided at any byte. The body is a whole release, and the lease is still held afterwards."""
+def test_the_body_of_a_request_for_an_upgrade_is_never_the_next_request(server: ServerProcess) -> None:
+    """The request is divided at any byte. Its body is a whole release, but the lease stays held."""
     inner = ask(server, "release", "lock:smuggled")
     outer = post(LEASE, bearer(server) + H2C, len(inner)) + inner
     client = Client(server, ask(server, resource="lock:smuggled"))
@@ -198,7 +198,7 @@ def test_a_request_may_be_divided_at_any_byte_while_it_asks_for_an_upgrade(serve
         assert client.answer()[0] == 200
 
 
-def test_an_upgrading_request_has_the_limits_of_any(server: ServerProcess) -> None:
+def test_a_request_for_an_upgrade_has_the_usual_limits(server: ServerProcess) -> None:
     client = Client(server, post("/", H2C, 40_000_000))
     refused(client.answer(), 413, "too_large")
     client = Client(server, get(fields=H2C + b"a: b\r\n" * 100))
@@ -217,7 +217,7 @@ def test_an_upgrading_request_has_the_limits_of_any(server: ServerProcess) -> No
         (b"", b"13", 401, "unauthenticated"),
     ],
 )
-def test_a_handshake_that_is_none(
+def test_a_malformed_handshake_is_refused(
     server: ServerProcess, fields: bytes, version: bytes, status: int, reason: str
 ) -> None:
     client = Client(server, handshake(board(server), fields, version) + b"abc")
@@ -228,7 +228,7 @@ def test_a_handshake_that_is_none(
     client.ends(5)
 
 
-def test_a_live_socket_may_be_one_of_several_protocols_asked_for(server: ServerProcess) -> None:
+def test_websocket_may_be_one_of_several_requested_upgrades(server: ServerProcess) -> None:
     for upgrade in (b"websocket", b"WebSocket", b"h2c, websocket"):
         client = Client(server, handshake(board(server), bearer(server), upgrade=upgrade))
         client.until(b"HTTP/1.1 101 ")

@@ -1,4 +1,4 @@
-"""Clients that half-close, and bytes that are nearly HTTP, at the real server."""
+"""Clients that half-close their connection, and bytes that are nearly HTTP, with a real server."""
 
 import socket
 import struct
@@ -25,30 +25,32 @@ def half_closed(server: ServerProcess, *parts: bytes) -> Client:
     return client
 
 
-def test_a_client_that_half_closes_gets_every_answer_it_asked_for(server: ServerProcess) -> None:
-    """RFC 9112, 9.6. Then the server closes as well, without waiting for the idle time to pass."""
+def test_a_client_that_half_closes_receives_every_answer(server: ServerProcess) -> None:
+    """RFC 9112, 9.6. Then the server closes the connection at once, not when its idle time is over."""
     requests = [ask(server), get(), get("/no/such/page/"), ask(server, "release"), get("/openapi.json")]
     for several in (*([request] for request in requests), requests, requests * 20):
         client = half_closed(server, b"".join(several))
         statuses = [client.answer()[0] for _ in several]
         assert statuses == [200, 200, 404, 200, 200] * (len(several) // 5) or len(several) == 1
         assert client.ends() < 3
-        assert client.heard == b""
+        assert client.received == b""
 
 
-def test_who_half_closes_and_reads_late_gets_the_whole_answer(server: ServerProcess) -> None:
+def test_a_client_that_half_closes_and_reads_late_receives_the_whole_answer(server: ServerProcess) -> None:
     stream = small_window(server)
     stream.sendall(get("/openapi.json") * 20 + get())
     stream.shutdown(socket.SHUT_WR)
     stream.settimeout(20)
-    heard = b""
+    received = b""
     while data := stream.recv(4096):
-        heard += data
-    assert heard.count(b"HTTP/1.1 200") == 21
+        received += data
+    assert received.count(b"HTTP/1.1 200") == 21
 
 
 @pytest.mark.parametrize("sent", [b"", get()[:-2], b"\r\n"])
-def test_who_half_closes_without_a_whole_request_is_closed(server: ServerProcess, sent: bytes) -> None:
+def test_a_client_that_half_closes_without_a_whole_request_is_closed(
+    server: ServerProcess, sent: bytes
+) -> None:
     assert half_closed(server, sent).ends() < 3
 
 
@@ -63,7 +65,7 @@ def test_who_half_closes_without_a_whole_request_is_closed(server: ServerProcess
         (post(LEASE, b"Content-Length: %b5\r\n" % (b"0" * 40_000)) + b"hello", 431, "too_large"),
     ],
 )
-def test_what_is_nearly_http_is_refused_and_no_fault_of_ours(
+def test_bytes_that_are_nearly_http_are_refused_without_an_error_in_the_log(
     server: ServerProcess, sent: bytes, status: int, reason: str
 ) -> None:
     refused(Client(server, sent).answer(), status, reason)
@@ -72,13 +74,13 @@ def test_what_is_nearly_http_is_refused_and_no_fault_of_ours(
 
 
 def threads(server: ServerProcess) -> int:
-    """How many threads the process has."""
+    """How many threads the server's process has."""
     assert server.process is not None
     return len(list(Path(f"/proc/{server.process.pid}/task").iterdir()))
 
 
-def test_few_pages_are_made_at_once_and_none_for_clients_that_are_gone(server: ServerProcess) -> None:
-    """Each has a thread, and hundreds of them delay leases for seconds."""
+def test_few_pages_are_made_at_once_and_none_for_disconnected_clients(server: ServerProcess) -> None:
+    """Each page has a thread, and hundreds of threads delay leases for seconds."""
     assert Client(server, get("/acceso/entrar/")).answer()[0]
     before, most = threads(server), 0
     reset = struct.pack("ii", 1, 0)
@@ -94,7 +96,7 @@ def test_few_pages_are_made_at_once_and_none_for_clients_that_are_gone(server: S
     assert Client(server, get("/")).answer()[0] == 200
 
 
-def test_a_page_that_is_read_slowly_keeps_no_other_from_being_made(server: ServerProcess) -> None:
+def test_a_page_that_is_read_slowly_delays_no_other_page(server: ServerProcess) -> None:
     streams = [small_window(server) for _ in range(2 * PAGES_AT_ONCE)]
     for stream in streams:
         stream.sendall(get("/") * 50)
@@ -103,7 +105,7 @@ def test_a_page_that_is_read_slowly_keeps_no_other_from_being_made(server: Serve
 
 
 def test_a_body_has_a_limit_of_chunks(server: ServerProcess) -> None:
-    """A page's could else come in 262 144 of one byte. A body of the API may come like that."""
+    """Without it, a page's body could have 262 144 chunks of one byte. 16 384 such chunks are accepted."""
     chunked = b"Transfer-Encoding: chunked\r\n"
     refused(Client(server, post("/", chunked) + b"1\r\nx\r\n" * 16_386).answer(), 413, "too_large")
     for path, status in (("/", 403), (LEASE, 401)):

@@ -1,4 +1,4 @@
-"""Requests sent ahead: answered in order, one at a time, and never kept in memory."""
+"""Pipelined requests are answered in order, one at a time, and are not kept in memory."""
 
 import time
 from collections.abc import Iterator
@@ -27,8 +27,8 @@ def server(bootstrapped: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield running
 
 
-def test_requests_sent_ahead_are_answered_in_their_order(server: ServerProcess) -> None:
-    """However they are divided, with bodies of every kind among them."""
+def test_pipelined_requests_are_answered_in_order(server: ServerProcess) -> None:
+    """They have bodies of every kind, and are sent in pieces of several sizes."""
     body = b'{"resource": "lock:a", "actorDid": "did:example:a"}'
     chunked = post(LEASE, bearer(server) + b"Transfer-Encoding: chunked\r\n")
     requests = [
@@ -49,7 +49,7 @@ def test_requests_sent_ahead_are_answered_in_their_order(server: ServerProcess) 
         client.close()
 
 
-def test_what_is_sent_ahead_and_not_read_takes_no_memory(server: ServerProcess) -> None:
+def test_pipelined_requests_take_no_memory(server: ServerProcess) -> None:
     assert server.process is not None
     pid = server.process.pid
     leased(server)
@@ -65,8 +65,8 @@ def test_what_is_sent_ahead_and_not_read_takes_no_memory(server: ServerProcess) 
     assert memory_mb([pid]) - before < 40
 
 
-def test_what_is_sent_ahead_waits_for_the_answer_before_it(server: ServerProcess) -> None:
-    """An acquire and a release in one write: the release is decided after the acquire was answered."""
+def test_a_pipelined_request_waits_for_the_answer_to_the_one_before(server: ServerProcess) -> None:
+    """After an acquire and a release in one write, the release is decided after the answer to the acquire."""
     client = Client(server, ask(server, resource="lock:p") + ask(server, "release", "lock:p"))
     assert [client.answer()[0], client.answer()[0]] == [200, 200]
     begun = time.monotonic()

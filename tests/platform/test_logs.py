@@ -1,4 +1,4 @@
-"""Logs: a line is a JSON object, names its request, and holds no secret."""
+"""A line of the log is a JSON object, names its request, and has no secrets."""
 
 import json
 import logging
@@ -11,7 +11,7 @@ from intramedial.workspaces import keys
 
 
 def line(message, *args, **extra):
-    """The object that one record is logged as."""
+    """The JSON object of a log record."""
     record = logging.getLogger("test").makeRecord(
         "test", logging.INFO, __file__, 1, message, args, None, extra=extra
     )
@@ -20,7 +20,7 @@ def line(message, *args, **extra):
     return json.loads(text)
 
 
-def test_a_line_says_when_what_and_where():
+def test_a_line_has_instant_level_logger_and_message():
     found = line("granted %s", "lock:a", workspace="ws_1", ms=1.5)
     assert found["at"].endswith("Z")
     assert found | {"at": ""} == {
@@ -51,7 +51,7 @@ def test_a_line_inside_a_request_has_its_id():
     ],
     ids=["API key", "Bearer", "password in an address"],
 )
-def test_no_secret_gets_in(text):
+def test_secrets_are_masked(text):
     found = line("%s", text)["message"]
     assert "[secret]" in found
     assert "hunter2" not in found

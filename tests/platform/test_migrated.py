@@ -1,4 +1,4 @@
-"""A database of a newer version is not served, nor migrated further."""
+"""A database of a newer version is neither served nor migrated."""
 
 import io
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from intramedial.management.commands import serve
 
 @pytest.fixture(params=[("coordination", "0099_from_the_future"), ("an_app_to_come", "0001_initial")])
 def newer(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A migration that another version applied, in each database."""
+    """A migration of another version, which is recorded in each database."""
     app, name = request.param
     recorders = [MigrationRecorder(connections[alias]) for alias in databases.distinct_aliases()]
     for recorder in recorders:
@@ -32,7 +32,7 @@ def test_a_database_of_this_version_is_served(migrated_databases: Any) -> None:
     serve.check_migrated()
 
 
-def test_a_newer_one_is_refused_by_name_and_with_what_to_do(newer: str) -> None:
+def test_a_newer_database_is_refused_with_its_migration_and_what_to_do(newer: str) -> None:
     for alias in databases.distinct_aliases():
         with pytest.raises(usable.Unusable, match=f"does not know its migrations {newer}") as refused:
             usable.check(alias)
@@ -41,14 +41,14 @@ def test_a_newer_one_is_refused_by_name_and_with_what_to_do(newer: str) -> None:
         serve.check_migrated()
 
 
-def test_bootstrap_leaves_a_newer_one_alone(newer: str) -> None:
+def test_bootstrap_does_not_change_a_newer_database(newer: str) -> None:
     out = io.StringIO()
     with pytest.raises(CommandError, match=newer):
         call_command("bootstrap", "--json", stdout=out)
     assert out.getvalue() == ""
 
 
-def test_one_that_lacks_a_migration_is_refused(migrated_databases: Any) -> None:
+def test_a_database_without_a_migration_is_refused(migrated_databases: Any) -> None:
     recorder = MigrationRecorder(connections["leases"])
     newest = max(name for app, name in recorder.applied_migrations() if app == "coordination")
     recorder.record_unapplied("coordination", newest)

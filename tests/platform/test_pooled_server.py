@@ -1,4 +1,4 @@
-"""Whole servers behind PgBouncer in transaction mode, with a pool smaller than their connections."""
+"""Servers behind PgBouncer in transaction mode, with a pool that is smaller than their connections."""
 
 import time
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def test_servers_share_a_small_pool(
         return statuses
 
     with ThreadPoolExecutor(8) as threads:
-        statuses = [status for heard in threads.map(work, range(8)) for status in heard]
+        statuses = [status for received in threads.map(work, range(8)) for status in received]
     assert set(statuses) == {200, 409}
     made = server.manage("apikey", "create", server.secrets["workspace"])
     assert made["apiKey"].startswith("imk_")
@@ -52,7 +52,7 @@ def test_servers_share_a_small_pool(
         deadline = time.monotonic() + 20
         query = "SELECT (SELECT count(*) FROM lease_outbox), (SELECT count(*) FROM ledger_entry)"
         while (counts := direct.execute(query).fetchone() or (1, 0))[0]:
-            assert time.monotonic() < deadline, "the ledger takes no receipts"
+            assert time.monotonic() < deadline, "the ledger did not take the receipts"
             time.sleep(0.1)
     assert counts[1] > 0
     assert server.terminate() == 0

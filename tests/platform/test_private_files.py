@@ -1,4 +1,4 @@
-"""Keys, secrets and databases are for the user that runs the server; what was open to others is closed."""
+"""Only the user of the server may use keys, secrets and databases. Files open to others are closed."""
 
 import logging
 import os
@@ -18,13 +18,13 @@ def mode(path: Path) -> int:
 
 
 def open_to_others(data_dir: Path) -> list[str]:
-    """What of it others may use in any way; `bootstrap.json` is the tests' own."""
+    """The files that other users may use. `bootstrap.json` belongs to the tests and is left out."""
     found = [data_dir, *data_dir.rglob("*")]
     return [path.name for path in found if mode(path) & 0o077 and path.name != "bootstrap.json"]
 
 
 def made(tmp_path: Path) -> Path:
-    """A data directory as it is after a restore by a careless program."""
+    """A data directory that a careless program has restored."""
     data_dir = tmp_path / "data"
     (data_dir / "keys").mkdir(parents=True)
     for name in (
@@ -39,7 +39,7 @@ def made(tmp_path: Path) -> Path:
     return data_dir
 
 
-def test_what_is_open_is_closed_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_open_files_are_closed_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     data_dir = made(tmp_path)
     (data_dir / "readme").write_text("an operator's own")
     (data_dir / "readme").chmod(0o644)
@@ -49,10 +49,10 @@ def test_what_is_open_is_closed_and_logged(tmp_path: Path, caplog: pytest.LogCap
     assert mode(data_dir) == mode(data_dir / "keys") == 0o700
     assert mode(data_dir / "secret_key") == 0o600
     assert len(caplog.records) == 11
-    said = (
+    line = (
         f"{data_dir / 'keys' / '000001.jwk'} had the mode 0664, so other users could read it: it is 0600 now"
     )
-    assert said in caplog.messages
+    assert line in caplog.messages
     caplog.clear()
     private_files.tighten(data_dir)
     assert caplog.records == []
@@ -65,7 +65,7 @@ def test_a_stricter_mode_stays(tmp_path: Path) -> None:
     assert mode(data_dir / "secret_key") == 0o400
 
 
-def test_what_cannot_be_closed_is_logged_with_what_to_do(
+def test_a_file_that_cannot_be_closed_is_logged_with_what_to_do(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(self: Path, mode: int) -> None:
@@ -75,12 +75,14 @@ def test_what_cannot_be_closed_is_logged_with_what_to_do(
     monkeypatch.setattr(Path, "chmod", refuse)
     private_files.tighten(data_dir)
     file = data_dir / "secret_key"
-    said = next(message for message in caplog.messages if message.startswith(f"{file} "))
-    assert f"its owner is the user {os.getuid()}" in said
-    assert f"chmod 600 {file}" in said
+    line = next(message for message in caplog.messages if message.startswith(f"{file} "))
+    assert f"its owner is the user {os.getuid()}" in line
+    assert f"chmod 600 {file}" in line
 
 
-def test_a_directory_shared_by_all_is_left_as_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_directory_that_all_users_share_is_not_changed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     data_dir = made(tmp_path)
     data_dir.chmod(0o1777)
     private_files.tighten(data_dir)
@@ -99,7 +101,7 @@ def test_bootstrap_makes_private_files_whatever_the_shells_mask_is(tmp_path: Pat
     assert open_to_others(tmp_path / "data") == []
 
 
-def test_serve_closes_what_is_open(live_server_process: Any, tmp_path: Path) -> None:
+def test_serve_closes_open_files(live_server_process: Any, tmp_path: Path) -> None:
     server = live_server_process()
     server.kill()
     for file in server.data_dir.rglob("*"):

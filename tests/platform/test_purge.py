@@ -1,4 +1,4 @@
-"""`purge`, beside a server and without one."""
+"""`purge` beside a running server and without one."""
 
 import io
 import json
@@ -18,7 +18,7 @@ RELEASE = "/api/v1/acp/coordination/release"
 
 
 def trial(did: str, ends_in: timedelta) -> Trial:
-    """A trial with a workspace, which ends then."""
+    """A trial with a workspace that ends after `ends_in`."""
     return Trial.objects.create(
         did=did,
         workspace=provision.create_workspace("trial"),
@@ -28,7 +28,7 @@ def trial(did: str, ends_in: timedelta) -> Trial:
 
 
 def ask(server: ServerProcess, path: str) -> dict:
-    """Ask for a lease of the one resource, or give it back."""
+    """Acquire or release the one resource; returns the answer."""
     request = urllib.request.Request(
         server.url + path,
         json.dumps({"resource": "lock:a", "actorDid": "did:example:a"}).encode(),
@@ -38,7 +38,7 @@ def ask(server: ServerProcess, path: str) -> dict:
         return json.load(answer)
 
 
-def test_an_expired_trial_loses_its_workspace_and_stays_known():
+def test_an_expired_trial_loses_its_workspace_and_is_kept():
     expired = trial("did:example:expired", -timedelta(days=1))
     TrialAgent.objects.create(trial=expired, did="did:example:second")
     current = trial("did:example:current", timedelta(days=1))
@@ -78,7 +78,7 @@ def test_resources_are_forgotten_and_their_tokens_go_on(live_server_process):
     assert ask(server, LEASE)["lease"]["fencingToken"] == 2
 
 
-def test_beside_an_embedded_server_its_tables_are_left_alone(live_server_process):
+def test_beside_an_embedded_server_its_tables_are_not_changed(live_server_process):
     server = live_server_process()
     found = server.manage("purge", "--unused-days", "0")
     assert (found["resources"] is None) == (server.env["DATABASE_URL"] == "")
@@ -110,7 +110,7 @@ print(json.dumps([
 """
 
 
-def test_beside_a_server_all_goes_that_is_not_the_authoritys(live_server_process):
+def test_beside_a_server_all_but_the_authoritys_data_are_deleted(live_server_process):
     server = live_server_process()
     ask(server, LEASE)
     manage("shell", "--no-imports", "-c", ROWS, env=server.env)
@@ -121,7 +121,7 @@ def test_beside_a_server_all_goes_that_is_not_the_authoritys(live_server_process
     assert ask(server, LEASE)["lease"]["renewed"] is True
 
 
-def test_nonces_that_have_run_out_go():
+def test_expired_nonces_are_deleted():
     for name, ends_in in (("old", -1), ("new", 1)):
         Nonce.objects.create(key_and_nonce=name, expires_at=timezone.now() + timedelta(minutes=ends_in))
     out = io.StringIO()

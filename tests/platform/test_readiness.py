@@ -1,4 +1,4 @@
-"""`/health/ready` goes by writes: whatever keeps one from being made shows within two seconds, and goes."""
+"""`/health/ready` tests writes. Whatever prevents a write shows within two seconds, and so does its end."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from coordination.storage.engines.postgres.engine import lock_number
 from tests.server import ServerProcess
 
 SHOWN_S = 2.0
-SPARE_S = 15.0  # for a machine that is busy with other tests
+SPARE_S = 15.0  # for a busy machine
 WELL = {"authority": "ok", "accounts": "ok", "ledger": "ok"}
 LEASE = "/api/v1/acp/coordination/lease"
 
@@ -29,27 +29,27 @@ Hindrance = Callable[[ServerProcess], AbstractContextManager[None]]
 
 
 def ready(server: ServerProcess) -> tuple[int, dict[str, str]]:
-    """The status, and how each part is."""
+    """The status, and the state of each part."""
     try:
         with urllib.request.urlopen(f"{server.url}/health/ready", timeout=10) as answer:
             return answer.status, json.load(answer)["parts"]
     except urllib.error.HTTPError as error:
-        said = json.load(error)
-        assert said["reason"] == "authority_unavailable"
+        problem = json.load(error)
+        assert problem["reason"] == "authority_unavailable"
         assert error.headers["retry-after"] == "1"
-        return error.code, said["parts"]
+        return error.code, problem["parts"]
 
 
 def shows(server: ServerProcess, status: int, **parts: str) -> None:
-    """Within two seconds it says so."""
+    """Wait until `/health/ready` returns this status and these states of parts, for two seconds at most."""
     deadline = time.monotonic() + SHOWN_S + SPARE_S
-    while not ((said := ready(server))[0] == status and parts.items() <= said[1].items()):
-        assert time.monotonic() < deadline, said
+    while not ((found := ready(server))[0] == status and parts.items() <= found[1].items()):
+        assert time.monotonic() < deadline, found
         time.sleep(0.05)
 
 
 def lease(server: ServerProcess, name: str) -> int:
-    """The status of asking for a lease."""
+    """Acquire a resource; returns the status."""
     request = urllib.request.Request(
         server.url + LEASE,
         json.dumps({"resource": name, "actorDid": "did:example:a"}).encode(),
@@ -67,7 +67,7 @@ def lease(server: ServerProcess, name: str) -> int:
 
 @contextmanager
 def no_file_may_grow(server: ServerProcess) -> Iterator[None]:
-    """Every write to a file of the server's process fails with EFBIG."""
+    """Every write of the server's process to a file fails with EFBIG."""
     assert server.process is not None
     pid = server.process.pid
     before = resource.prlimit(pid, resource.RLIMIT_FSIZE)
@@ -77,7 +77,7 @@ def no_file_may_grow(server: ServerProcess) -> Iterator[None]:
 
 
 def locked(file: str) -> Hindrance:
-    """Another process holds the one write lock of a file."""
+    """Another connection holds the write lock of a file."""
 
     @contextmanager
     def holding(server: ServerProcess) -> Iterator[None]:
@@ -90,7 +90,7 @@ def locked(file: str) -> Hindrance:
 
 @pytest.fixture
 def embedded(live_server_process: Callable[..., ServerProcess], request: Any) -> ServerProcess:
-    """A server on SQLite, whatever the suite runs on."""
+    """A server on SQLite, whichever database the suite uses."""
     if request.config.getoption("database") == "sqlite":
         return live_server_process()
     return live_server_process(DATABASE_URL="")
@@ -105,7 +105,7 @@ def embedded(live_server_process: Callable[..., ServerProcess], request: Any) ->
     ],
     ids=["RLIMIT_FSIZE", "leases locked", "accounts locked"],
 )
-def test_what_keeps_it_from_writing_shows_and_goes(
+def test_a_hindrance_of_writes_shows_and_ends(
     embedded: ServerProcess, hindrance: Hindrance, failing: list[str]
 ) -> None:
     assert ready(embedded) == (200, WELL)
@@ -117,7 +117,7 @@ def test_what_keeps_it_from_writing_shows_and_goes(
     assert lease(embedded, "lock:after") == 200
 
 
-def test_a_ledger_that_takes_nothing_is_said_and_no_lease_depends_on_it(embedded: ServerProcess) -> None:
+def test_a_ledger_that_takes_nothing_shows_and_leases_go_on(embedded: ServerProcess) -> None:
     with locked("ledger.sqlite3")(embedded):
         assert lease(embedded, "lock:a") == 200
         shows(embedded, 200, **WELL | {"ledger": "failed"})
@@ -125,7 +125,7 @@ def test_a_ledger_that_takes_nothing_is_said_and_no_lease_depends_on_it(embedded
     shows(embedded, 200, **WELL)
 
 
-def test_a_ledger_that_is_deleted_is_said_and_nothing_goes_into_it(embedded: ServerProcess) -> None:
+def test_a_deleted_ledger_shows_and_no_file_replaces_it(embedded: ServerProcess) -> None:
     kept = embedded.data_dir / "kept"
     kept.mkdir()
     lease(embedded, "lock:a")
@@ -134,14 +134,14 @@ def test_a_ledger_that_is_deleted_is_said_and_nothing_goes_into_it(embedded: Ser
     shows(embedded, 200, **WELL | {"ledger": "failed"})
     assert lease(embedded, "lock:b") == 200
     shows(embedded, 200, **WELL | {"ledger": "failed"})
-    assert not (embedded.data_dir / "ledger.sqlite3").exists(), "no empty file is put in its place"
+    assert not (embedded.data_dir / "ledger.sqlite3").exists(), "an empty file is in its place"
     move(kept, embedded.data_dir)
     shows(embedded, 200, **WELL)
     entries(embedded, 2)
 
 
-def test_a_ledger_replaced_by_an_older_copy_is_not_gone_on_with(embedded: ServerProcess) -> None:
-    """The indexes that it gives next were given before."""
+def test_an_older_copy_of_the_ledger_is_not_continued(embedded: ServerProcess) -> None:
+    """It would use indexes again."""
     older, newer = embedded.data_dir / "older", embedded.data_dir / "newer"
     newer.mkdir()
     lease(embedded, "lock:a")
@@ -166,13 +166,13 @@ def test_a_ledger_replaced_by_an_older_copy_is_not_gone_on_with(embedded: Server
 
 
 def move(source: Path, target: Path) -> None:
-    """The ledger's files to another directory."""
+    """Move the ledger's files to another directory."""
     for file in source.glob("ledger.sqlite3*"):
         os.rename(file, target / file.name)
 
 
 def entries(server: ServerProcess, many: int, within_s: float = 30) -> None:
-    """Wait until the ledger has so many entries."""
+    """Wait until the ledger has `many` entries."""
     deadline = time.monotonic() + within_s
     with closing(sqlite3.connect(server.data_dir / "ledger.sqlite3")) as ledger:
         while ledger.execute("SELECT count(*) FROM ledger_entry").fetchone() != (many,):
@@ -184,7 +184,7 @@ def entries(server: ServerProcess, many: int, within_s: float = 30) -> None:
 
 
 def table_locked(table: str) -> Hindrance:
-    """Somebody holds a lock that lets others read a table and not write it."""
+    """Another session holds a lock under which others can read a table and not write it."""
 
     @contextmanager
     def holding(server: ServerProcess) -> Iterator[None]:
@@ -198,7 +198,7 @@ def table_locked(table: str) -> Hindrance:
 
 @contextmanager
 def read_only(server: ServerProcess) -> Iterator[None]:
-    """What an operator sets so that nothing is written any more."""
+    """The database is set to read-only, as an operator does."""
     url = server.env["DATABASE_URL"]
     name = url.rpartition("/")[2]
     setting = f"ALTER DATABASE {name} SET default_transaction_read_only ="
@@ -217,7 +217,7 @@ def read_only(server: ServerProcess) -> Iterator[None]:
     ],
     ids=["leases locked", "accounts locked", "read only"],
 )
-def test_on_postgresql_too(
+def test_a_hindrance_on_postgresql_shows_and_ends(
     live_server_process: Callable[..., ServerProcess], postgres_url: str, hindrance: Hindrance, failing: str
 ) -> None:
     server = live_server_process(DATABASE_URL=postgres_url)
@@ -231,7 +231,7 @@ def test_on_postgresql_too(
 def test_a_lock_that_the_authority_waits_for(
     live_server_process: Callable[..., ServerProcess], postgres_url: str
 ) -> None:
-    """As long as a request waits for a workspace that another session holds, nobody is served."""
+    """While a request waits for a workspace that another session locks, no request is served."""
     server = live_server_process(DATABASE_URL=postgres_url)
     key = lock_number(server.secrets["workspace"])
     statuses: list[int] = []

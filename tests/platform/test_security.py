@@ -1,4 +1,4 @@
-"""Security headers of every page, and the admin under them."""
+"""The security headers of every page, and the admin's static files."""
 
 import re
 
@@ -9,7 +9,7 @@ from intramedial.http.security import content_security_policy, headers
 
 
 def policy(response):
-    """A policy as {directive: [source, …]}."""
+    """The content security policy as {directive: [source, …]}."""
     pairs = (part.split() for part in response["Content-Security-Policy"].split(";"))
     return {words[0]: words[1:] for words in pairs}
 
@@ -27,7 +27,7 @@ def test_every_page_has_the_strict_policy(path):
 
 
 @pytest.mark.parametrize("path", ["/admin/login/", "/static/admin/css/base.css"])
-def test_every_page_has_the_companions(path):
+def test_every_page_has_the_other_security_headers(path):
     answer = Client().get(path)
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer["X-Frame-Options"] == "DENY"
@@ -40,7 +40,7 @@ def test_sockets_of_the_same_host_are_allowed():
     assert "connect-src 'self' ws://127.0.0.1:8000" in content_security_policy("http://127.0.0.1:8000")
 
 
-def test_strict_transport_security_is_promised_over_https_only(settings):
+def test_strict_transport_security_is_sent_over_https_only(settings):
     headers.cache_clear()
     assert "Strict-Transport-Security" not in headers()
     headers.cache_clear()
@@ -56,18 +56,18 @@ def test_an_unknown_host_is_refused():
 class TestStaticFiles:
     path = "/static/admin/css/base.css"
 
-    def test_one_is_served_without_being_collected(self):
+    def test_a_file_is_served_without_being_collected(self):
         answer = Client().get(self.path)
         assert answer.status_code == 200
         assert answer["Content-Type"].startswith("text/css")
         assert not answer.streaming
 
-    def test_a_browser_asks_again_and_hears_304(self):
+    def test_a_browser_that_asks_again_receives_304(self):
         first = Client().get(self.path)
         again = Client().get(self.path, headers={"if-none-match": first["ETag"]})
         assert first["Cache-Control"] == "no-cache"
         assert (again.status_code, again.content) == (304, b"")
 
-    def test_nothing_outside_is_served(self):
+    def test_files_outside_are_not_served(self):
         assert Client().get("/static/../manage.py").status_code == 404
         assert Client().get("/static/%2e%2e/manage.py").status_code == 404

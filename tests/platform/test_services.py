@@ -1,4 +1,4 @@
-"""The private services that the other tests stand on."""
+"""The private services that the other tests use."""
 
 import psycopg
 import redis

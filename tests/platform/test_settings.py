@@ -1,4 +1,4 @@
-"""Settings: defaults as the contract has them, and loud failure for anything else."""
+"""Settings have the defaults of the contract, and malformed values are refused at the start."""
 
 import os
 import stat
@@ -82,7 +82,7 @@ def test_a_bad_value_is_refused_and_named(name, value):
         read({name: value})
 
 
-def test_all_bad_values_are_told_at_once():
+def test_all_bad_values_are_reported_at_once():
     with pytest.raises(BadSetting, match=r"(?s)PORT.*INTRAMEDIAL_OFFER_MS"):
         read({"PORT": "x", "INTRAMEDIAL_OFFER_MS": "y"})
 
@@ -93,7 +93,7 @@ def test_a_refused_database_address_does_not_show_its_password():
     assert "hunter2" not in str(refused.value)
 
 
-def test_a_command_ends_with_words_and_not_with_a_default():
+def test_a_command_refuses_a_bad_value_with_a_text():
     done = command("check", env={"INTRAMEDIAL_LEASE_TTL_MS": "soon"})
     assert done.returncode == 1
     words = "Bad setting in the environment: INTRAMEDIAL_LEASE_TTL_MS 'soon' must be a whole number"
@@ -112,8 +112,7 @@ def test_every_setting_is_explained_and_named_once():
 
 
 def test_the_settings_that_code_reads_are_those_of_the_table():
-    """Written out in settings.py for the type checker: none is missing there, and each has its declared
-    type."""
+    """settings.py declares all settings for the type checker, and each value has its declared type."""
     table = {setting.attribute for setting in TABLE}
     hints = get_type_hints(settings_module)
     elsewhere = {"DATABASE_URL", "LEASES_DATABASE_URL", "LEDGER_DATABASE_URL", "EMAIL_FROM", "LOG_LEVEL"}
@@ -133,7 +132,7 @@ def test_the_base_url_follows_host_and_port():
     assert base_url("https://api.intramedial.com", "127.0.0.1", 8000) == "https://api.intramedial.com"
 
 
-def test_the_secret_is_made_once_and_private(tmp_path):
+def test_the_secret_is_created_once_and_private(tmp_path):
     first = secret_key(tmp_path)
     assert len(first) >= 50
     assert secret_key(tmp_path) == first

@@ -1,4 +1,4 @@
-"""The server's side of a WebSocket, fed with bytes in a chosen order."""
+"""The server's WebSocket protocol, which receives bytes in an order that the test chooses."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ NO_FRAME = b"\xff\xfe\xfd no frame"
 
 
 class Wire(asyncio.Transport):
-    """A transport that keeps what is written and whether it was closed."""
+    """A transport that keeps what is written, and whether it was closed."""
 
     def __init__(self):
         super().__init__({"sockname": ("127.0.0.1", 80), "peername": ("127.0.0.1", 50_000)})
@@ -47,7 +47,7 @@ def opened(application):
     return protocol, wire
 
 
-async def test_no_frame_in_the_packet_of_the_handshake_closes_the_connection():
+async def test_a_malformed_frame_with_the_handshake_closes_the_connection():
     async def application(scope, receive, send):
         pytest.fail("the application runs for a client that does not wait for the answer")
 
@@ -58,19 +58,19 @@ async def test_no_frame_in_the_packet_of_the_handshake_closes_the_connection():
 
 
 @pytest.mark.parametrize(("then", "code"), [("accept", 1002), ("close", BROKEN)])
-async def test_what_comes_before_the_answer_is_parsed_after_it(then, code):
-    heard, done = [], asyncio.Event()
+async def test_bytes_before_the_answer_are_parsed_after_it(then, code):
+    received, done = [], asyncio.Event()
 
     async def application(scope, receive, send):
-        heard.append(await receive())
+        received.append(await receive())
         assert not wire.closed
         await send({"type": f"websocket.{then}"})
-        heard.append(await receive())
+        received.append(await receive())
         done.set()
 
     protocol, wire = opened(application)
     protocol.data_received(HANDSHAKE)
-    protocol.data_received(NO_FRAME)  # before the application has run
+    protocol.data_received(NO_FRAME)  # before the application runs
     protocol.data_received(NO_FRAME)
     async with asyncio.timeout(5):
         await asyncio.sleep(0)
@@ -78,5 +78,5 @@ async def test_what_comes_before_the_answer_is_parsed_after_it(then, code):
             await asyncio.sleep(0)
         protocol.connection_lost(None)
         await done.wait()
-    assert [message["type"] for message in heard] == ["websocket.connect", "websocket.disconnect"]
-    assert heard[1]["code"] == code
+    assert [message["type"] for message in received] == ["websocket.connect", "websocket.disconnect"]
+    assert received[1]["code"] == code

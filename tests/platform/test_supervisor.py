@@ -1,7 +1,7 @@
-"""The supervisor of several server processes, with small workers that do what the test says.
+"""The supervisor of several server processes, with small workers that the test controls.
 
-A worker answers each connection with its process id. Files in its directory change how one starts: `fail`
-ends it with exit code 3, `hang` leaves it there for ever.
+A worker answers each connection with its process id. Files in its directory change its start: `fail` ends it
+with exit code 3, and `hang` makes it hang for ever.
 """
 
 import json
@@ -63,7 +63,7 @@ while not stopping:
 
 
 class Supervised:
-    """A supervisor in a process of its own, over two workers."""
+    """A supervisor in its own process, with two workers."""
 
     def __init__(self, directory: Path, **constants: float) -> None:
         self.directory = directory
@@ -97,12 +97,12 @@ class Supervised:
             time.sleep(0.02)
 
     def answer(self) -> int:
-        """The process id of the worker that answers."""
+        """The process id of the worker that answers a connection."""
         with socket.create_connection(("127.0.0.1", self.port), DEADLINE_S) as connection:
             return int(connection.recv(100))
 
     def workers(self) -> set[int]:
-        """The workers that there are now."""
+        """The process ids of the workers that are alive."""
         pids = {int(file.name[4:]) for file in self.directory.glob("pid-*")}
         return {pid for pid in pids if alive(pid)}
 
@@ -152,7 +152,9 @@ def test_the_others_serve_while_a_worker_cannot_start(supervised: Make) -> None:
     (server.directory / "fail").touch()
     killed, kept = sorted(server.workers())
     os.kill(killed, signal.SIGKILL)
-    server.until(lambda: server.log.count("ended with exit code 3") >= 6)  # more than it takes to give up
+    server.until(
+        lambda: server.log.count("ended with exit code 3") >= 6
+    )  # more than the number after which it gives up
     assert server.answer() == kept
     pauses = [
         float(line.split(" started in ")[1].split()[0]) for line in server.log.splitlines() if " in " in line
@@ -175,7 +177,7 @@ def test_a_worker_that_hangs_at_its_start_is_noticed(supervised: Make) -> None:
     server.until(lambda: server.log.count(" serves") == 3)
 
 
-def test_a_worker_without_a_sign_of_life_is_replaced(supervised: Make) -> None:
+def test_a_worker_without_a_heartbeat_is_replaced(supervised: Make) -> None:
     server = supervised(PAUSE_FIRST_S=0.05, SILENT_S=1.0).started()
     frozen = min(server.workers())
     os.kill(frozen, signal.SIGSTOP)
@@ -184,28 +186,28 @@ def test_a_worker_without_a_sign_of_life_is_replaced(supervised: Make) -> None:
     assert not alive(frozen)
 
 
-def test_a_supervisor_that_stood_still_itself_blames_no_worker(supervised: Make) -> None:
+def test_a_supervisor_that_was_stopped_ends_no_worker(supervised: Make) -> None:
     server = supervised(SILENT_S=2.0).started()
     before = server.workers()
     os.kill(server.process.pid, signal.SIGSTOP)
     time.sleep(2.5)
     os.kill(server.process.pid, signal.SIGCONT)
-    time.sleep(1)  # some looks of the supervisor later
+    time.sleep(1)  # the supervisor has checked its workers several times
     assert server.workers() == before
     assert "sign of life" not in server.log
 
 
-def test_when_none_can_start_the_end_is_a_fault(supervised: Make, tmp_path: Path) -> None:
+def test_when_no_worker_can_start_the_supervisor_ends_with_a_fault(supervised: Make, tmp_path: Path) -> None:
     (tmp_path / "fail").touch()
     server = supervised(PAUSE_FIRST_S=0.05)
     assert server.process.wait(DEADLINE_S) == 1
     assert "CRITICAL no server process can be started" in server.log
     assert server.log.count("ended with exit code 3") == 2 * 3
     assert server.process.stdout is not None
-    assert server.process.stdout.read() == ""  # it never said that it serves
+    assert server.process.stdout.read() == ""  # it never announced that it serves
 
 
-def test_when_all_are_gone_and_none_can_start_the_end_is_a_fault(supervised: Make) -> None:
+def test_when_all_workers_have_ended_and_none_can_start_it_ends_with_a_fault(supervised: Make) -> None:
     server = supervised(PAUSE_FIRST_S=0.05).started()
     (server.directory / "fail").touch()
     for pid in server.workers():
@@ -213,10 +215,10 @@ def test_when_all_are_gone_and_none_can_start_the_end_is_a_fault(supervised: Mak
     assert server.process.wait(DEADLINE_S) == 1
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
-def test_a_stop_that_was_asked_for_ends_all_and_is_no_fault(supervised: Make, told: signal.Signals) -> None:
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_stop_ends_all_workers_and_is_no_fault(supervised: Make, signum: signal.Signals) -> None:
     server = supervised().started()
-    server.process.send_signal(told)
+    server.process.send_signal(signum)
     assert server.process.wait(DEADLINE_S) == 0
     assert server.workers() == set()
     with pytest.raises(ConnectionRefusedError):
@@ -232,7 +234,7 @@ def test_a_stop_during_the_start_is_no_fault(supervised: Make, tmp_path: Path) -
     assert server.workers() == set()
 
 
-def test_workers_outlive_no_supervisor(supervised: Make) -> None:
+def test_workers_end_with_their_supervisor(supervised: Make) -> None:
     server = supervised().started()
     workers = server.workers()
     server.process.kill()
@@ -242,7 +244,7 @@ def test_workers_outlive_no_supervisor(supervised: Make) -> None:
         server.answer()
 
 
-def test_a_worker_that_hangs_outlives_no_supervisor_either(supervised: Make) -> None:
+def test_a_worker_that_hangs_ends_with_its_supervisor(supervised: Make) -> None:
     server = supervised(STOP_S=0.5).started()
     frozen = min(server.workers())
     os.kill(frozen, signal.SIGSTOP)

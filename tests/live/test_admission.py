@@ -1,4 +1,4 @@
-"""Who is let in to watch, and who is not."""
+"""Which credentials may open a live socket, and which are refused."""
 
 import asyncio
 from datetime import timedelta
@@ -26,10 +26,10 @@ from tests.live.browser import (
     watching,
 )
 
-pytestmark = pytest.mark.usefixtures("door")
+pytestmark = pytest.mark.usefixtures("authority")
 
 
-async def test_without_credentials(at: str) -> None:
+async def test_missing_and_malformed_credentials_are_refused(at: str) -> None:
     assert await refusal(at, page(None)) == UNAUTHENTICATED
     assert await refusal(at, page("no-such-session")) == UNAUTHENTICATED
     assert await refusal(at, bearer("")) == UNAUTHENTICATED
@@ -37,7 +37,7 @@ async def test_without_credentials(at: str) -> None:
     assert await refusal(at, [(b"authorization", b"Basic YTpi")]) == UNAUTHENTICATED
 
 
-async def test_keys_not_in_force(workspace: Workspace, at: str, api_key: str) -> None:
+async def test_expired_and_revoked_keys_are_refused(workspace: Workspace, at: str, api_key: str) -> None:
     expired = await sync_to_async(provision.create_api_key)(
         workspace, expires_at=timezone.now() - timedelta(seconds=1)
     )
@@ -49,14 +49,14 @@ async def test_keys_not_in_force(workspace: Workspace, at: str, api_key: str) ->
 
 FOREIGN = "https://evil.example"
 LET_IN, NO_SOCKET = "let in", None
-# What a handshake bears, and what becomes of it without an Origin, from a page of ours, from another site's.
+# The credentials of a handshake, and its outcomes: without an Origin, from our page, from another site.
 OUTCOMES = {
     "nothing": (UNAUTHENTICATED, UNAUTHENTICATED, NO_SOCKET),
     "another cookie": (UNAUTHENTICATED, UNAUTHENTICATED, NO_SOCKET),
     "unknown session": (NO_SOCKET, UNAUTHENTICATED, NO_SOCKET),
     "ended session": (NO_SOCKET, UNAUTHENTICATED, NO_SOCKET),
     "session": (NO_SOCKET, LET_IN, NO_SOCKET),
-    # No page can send a key, whatever the Origin says.
+    # No page can send a key, whatever the Origin is.
     "unknown key": (UNAUTHENTICATED, UNAUTHENTICATED, UNAUTHENTICATED),
     "expired key": (UNAUTHENTICATED, UNAUTHENTICATED, UNAUTHENTICATED),
     "key": (LET_IN, LET_IN, LET_IN),
@@ -67,7 +67,7 @@ OUTCOMES = {
 
 @pytest.mark.parametrize("origin", [None, settings.BASE_URL, FOREIGN])
 @pytest.mark.parametrize("bears", OUTCOMES)
-async def test_every_credential_from_everywhere(
+async def test_every_credential_with_every_origin(
     workspace: Workspace, at: str, api_key: str, session: str, member: Any, bears: str, origin: str | None
 ) -> None:
     ended = await logged_in(member)
@@ -90,14 +90,14 @@ async def test_every_credential_from_everywhere(
         assert await refusal(at, headers) == expected
 
 
-async def test_a_foreign_workspace_is_as_unknown(api_key: str, session: str) -> None:
+async def test_a_foreign_workspace_is_refused_like_an_unknown_one(api_key: str, session: str) -> None:
     foreign = await sync_to_async(provision.create_workspace)("foreign")
     for name in (foreign.public_id, "ws_unknown", "ws_%00", "..", "x" * 2000, "ws_😀"):
         assert await refusal(f"/ws/espacios/{name}/", bearer(api_key)) == NOT_FOUND
         assert await refusal(f"/ws/espacios/{name}/", page(session)) == NOT_FOUND
 
 
-async def test_a_cookie_counts_for_nothing_beside_a_key(at: str, session: str) -> None:
+async def test_a_cookie_is_ignored_beside_a_key(at: str, session: str) -> None:
     assert await refusal(at, [*page(session), *bearer("imk_nonsense")]) == UNAUTHENTICATED
 
 
@@ -114,7 +114,7 @@ async def test_a_cookie_counts_for_nothing_beside_a_key(at: str, session: str) -
         "http://evil.example/http://127.0.0.1:8000",
     ],
 )
-async def test_a_session_from_another_sites_page_is_no_socket(
+async def test_a_session_from_another_sites_page_opens_no_socket(
     at: str, session: str, origin: str | None
 ) -> None:
     assert await refusal(at, page(session, origin)) is None
@@ -125,14 +125,14 @@ async def test_a_name_rebound_to_this_machine_is_another_site(at: str, session: 
     assert await refusal(at, headers) is None
 
 
-async def test_a_ticket_is_good_once(trial: Trial) -> None:
+async def test_a_ticket_opens_one_socket(trial: Trial) -> None:
     protocols = await ticket_of(trial)
     async with watching(TRIAL_PATH, page(None), protocols):
         pass
     assert await refusal(TRIAL_PATH, page(None), protocols) == UNAUTHENTICATED
 
 
-async def test_a_ticket_of_two_sockets_at_once_is_one_sockets(trial: Trial) -> None:
+async def test_a_ticket_opens_one_of_several_sockets_at_once(trial: Trial) -> None:
     protocols = await ticket_of(trial)
     clients = [socket(TRIAL_PATH, page(None), protocols) for _ in range(5)]
     await asyncio.gather(*(client.connect(PATIENCE_S) for client in clients))
@@ -144,24 +144,26 @@ async def test_a_ticket_of_two_sockets_at_once_is_one_sockets(trial: Trial) -> N
 
 
 @pytest.mark.parametrize("protocols", [[], ["intramedial"], ["ticket."], ["ticket.x"], ["ticket.ñ\udcff"]])
-async def test_no_ticket(protocols: list[str]) -> None:
+async def test_a_missing_or_malformed_ticket_is_refused(protocols: list[str]) -> None:
     assert await refusal(TRIAL_PATH, page(None), protocols) == UNAUTHENTICATED
 
 
-async def test_a_ticket_that_comes_late_or_from_another_site(trial: Trial) -> None:
+async def test_a_late_ticket_and_one_from_another_site_are_refused(trial: Trial) -> None:
     protocols = await ticket_of(trial)
     assert await refusal(TRIAL_PATH, page(None, "https://evil.example"), protocols) is None
     await Ticket.objects.aupdate(expires_at=timezone.now())
     assert await refusal(TRIAL_PATH, page(None), protocols) == UNAUTHENTICATED
 
 
-async def test_a_trial_that_is_over(trial: Trial) -> None:
+async def test_an_ended_trial_is_refused(trial: Trial) -> None:
     protocols = await ticket_of(trial)
     await Trial.objects.filter(pk=trial.pk).aupdate(expires_at=timezone.now())
     assert await refusal(TRIAL_PATH, page(None), protocols) == (4401, "trial_expired")
 
 
-async def test_limits(at: str, api_key: str, trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_workspace_has_a_limit_of_sockets(
+    at: str, api_key: str, trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(settings, "WORKSPACE_SOCKETS", 2)
     async with watching(at, bearer(api_key)):
         async with watching(at, bearer(api_key)):
@@ -177,6 +179,6 @@ async def test_limits(at: str, api_key: str, trial: Trial, monkeypatch: pytest.M
         assert await refusal(TRIAL_PATH, [], protocols[3]) == (4429, "rate_limited")
 
 
-async def test_no_such_address(at: str) -> None:
+async def test_an_unknown_path_is_refused(at: str) -> None:
     assert await refusal("/ws/", page(None)) is None
     assert await refusal(at + "more/", page(None)) is None

@@ -1,4 +1,4 @@
-"""What strangers can make the service keep has an end."""
+"""Data that anonymous visitors create are limited and deleted after a time."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ from tests.accounts.conftest import new_email
 
 
 def trial(ends_in: timedelta) -> Trial:
-    """A trial of somewhere, with an entry in the ledger."""
+    """A trial with a workspace and an entry in the ledger."""
     workspace = Workspace.objects.create(name="trial")
     made = Trial.objects.create(
         did=f"did:example:{workspace.public_id}",
@@ -35,7 +35,7 @@ def trial(ends_in: timedelta) -> Trial:
 
 
 def enter(workspace: str) -> str:
-    """An entry of a workspace; the leaf."""
+    """Add an entry of a workspace to the ledger; returns its leaf."""
     receipt_id = f"rcp_{workspace}"
     claims = receipt.claims(
         iat=1,
@@ -59,13 +59,13 @@ def entry(workspace: str) -> Entry:
     return Entry.objects.get(workspace=workspace)
 
 
-def test_of_a_trial_that_is_over_the_ledger_keeps_a_hash():
+def test_the_ledger_keeps_a_hash_of_each_entry_of_an_ended_trial():
     over, goes_on = trial(timedelta(seconds=-1)), trial(timedelta(days=1))
     names = [one.workspace.public_id for one in (over, goes_on)]
     before = [entry(name) for name in names]
     assert purging.purge()["trials"] >= 1
     after = [entry(name) for name in names]
-    assert [one.index for one in after] == [one.index for one in before], "the log has no gap"
+    assert [one.index for one in after] == [one.index for one in before], "the log has a gap"
     assert (after[0].leaf, bytes(after[0].leaf_hash)) == ("", log.leaf_hash(before[0].leaf))
     assert after[1].leaf == before[1].leaf
     [checked] = admin.check([after[0]])
@@ -75,11 +75,11 @@ def test_of_a_trial_that_is_over_the_ledger_keeps_a_hash():
 
 
 def test_a_leaf_hash_is_that_of_a_merkle_tree():
-    """RFC 6962, section 2.1; the vector is that of the empty leaf, known from its test data."""
+    """RFC 6962, section 2.1. The vector is the empty leaf from the RFC's test data."""
     assert log.leaf_hash("").hex() == "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
 
 
-def test_what_somebody_adopted_or_deleted_stays_in_the_ledger():
+def test_entries_of_adopted_and_deleted_workspaces_stay_in_the_ledger():
     adopted = trial(timedelta(seconds=-1))
     Membership.objects.create(workspace=adopted.workspace, user=people.person(), role=Membership.Role.OWNER)
     owned = provision.create_workspace("owned").public_id
@@ -101,12 +101,12 @@ def test_without_its_ledger_the_rest_is_purged(monkeypatch):
         patch.setattr(log, "drop_contents", away)
         assert purging.purge()["trials"] == 0
     over.refresh_from_db()
-    assert over.workspace is not None, "it is purged when the ledger is back"
-    assert not Try.objects.filter(of="kept").exists(), "the rest does not wait"
+    assert over.workspace is not None, "the trial was purged without its ledger"
+    assert not Try.objects.filter(of="kept").exists(), "the rest waited for the ledger"
     assert purging.purge()["trials"] >= 1
 
 
-def test_steps_of_dropping_contents(monkeypatch):
+def test_contents_are_dropped_in_steps(monkeypatch):
     monkeypatch.setattr(log, "AT_ONCE", 2)
     log.append([(f"rcp_steps{n}", "ws_steps", f"leaf {n}") for n in range(5)])
     assert log.drop_contents("ws_steps") == 5
@@ -118,7 +118,7 @@ def test_steps_of_dropping_contents(monkeypatch):
 # --- tries and requests for access
 
 
-def test_tries_that_count_no_more_go_with_new_ones():
+def test_old_tries_are_deleted_when_new_ones_come():
     long_ago = timezone.now() - timedelta(hours=2)
     Try.objects.bulk_create(Try(of=f"old:{number}", at=long_ago) for number in range(50))
     old = Try.objects.filter(at__lte=timezone.now() - throttle.HOUR)
@@ -130,17 +130,17 @@ def test_tries_that_count_no_more_go_with_new_ones():
 
 @pytest.fixture
 def asked(client, settings):
-    """`asked()`: the answer to a request for access."""
+    """`asked()` sends a request for access and returns the answer."""
     settings.ACCESS_REQUESTS = 1_000
     form = {"name": "", "about": "Three agents."}
     return lambda: client.post("/pedir-acceso/", {**form, "email": new_email()})
 
 
-def test_only_so_many_requests_for_access_are_kept(asked, monkeypatch, caplog):
+def test_requests_for_access_have_a_limit(asked, monkeypatch, caplog):
     monkeypatch.setattr(access_requests, "MOST", AccessRequest.objects.count() + 2)
     assert [asked().status_code for _ in range(4)] == [302, 302, 503, 503]
-    said = [record.message for record in caplog.records if record.levelname == "ERROR"]
-    assert len([words for words in said if "no more are taken" in words]) == 1
+    errors = [record.message for record in caplog.records if record.levelname == "ERROR"]
+    assert len([words for words in errors if "no more are taken" in words]) == 1
 
 
 def test_no_request_for_access_is_kept_when_the_disk_is_nearly_full(asked, monkeypatch):

@@ -1,4 +1,4 @@
-"""Whoever may not watch a board any more is told so wherever they look, by the socket or by what they ask."""
+"""A member who may no longer watch a board sees the reason, whether the socket or a request shows it."""
 
 from collections.abc import Callable
 
@@ -21,15 +21,15 @@ ENDED, REMOVED, MISSING = (
 
 
 def end(team: Team, how: str) -> None:
-    """End the member's session, or take them out."""
+    """End the member's session, or remove them from the workspace."""
     if how == ENDED:
         asked(team.server, log_out=team.cookie["value"])
     else:
         asked(team.server, remove=team.user)
 
 
-def deaf(panel: Panel) -> None:
-    """Open the board anew, with a socket whose end it does not hear of."""
+def without_end_of_socket(panel: Panel) -> None:
+    """Open the board again, with a socket whose end the page does not receive."""
 
     def between(socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()
@@ -42,7 +42,7 @@ def deaf(panel: Panel) -> None:
 
 
 @pytest.mark.parametrize("how", [ENDED, REMOVED])
-def test_the_socket_says_so(board: Board, served: ServerProcess, how: str) -> None:
+def test_the_socket_shows_the_end(board: Board, served: ServerProcess, how: str) -> None:
     team = Team(served, role="viewer")
     team.take("lock:a")
     panel = board(team)
@@ -63,14 +63,14 @@ def test_the_socket_says_so(board: Board, served: ServerProcess, how: str) -> No
         assert panel.page.url.endswith("/espacios/")
 
 
-def test_a_session_begun_in_another_tab_brings_it_back(board: Board, served: ServerProcess) -> None:
+def test_a_new_session_from_another_tab_brings_the_board_back(board: Board, served: ServerProcess) -> None:
     team = Team(served, role="viewer")
     panel = board(team)
     end(team, ENDED)
     notice = panel.page.locator('#board > .notices [data-over="ended"]')
     expect(notice).to_be_visible()
     panel.hide(True)
-    panel.hide(False)  # they only looked away: it asks again, and is told the same
+    panel.hide(False)  # the page asks again, and receives the same answer
     expect(notice).to_be_visible()
     panel.hide(True)
     panel.page.context.add_cookies([asked(served, log_in=team.user)["cookie"]])
@@ -81,13 +81,15 @@ def test_a_session_begun_in_another_tab_brings_it_back(board: Board, served: Ser
     expect(notice).to_be_hidden()
 
 
-@pytest.mark.parametrize(("how", "said"), [(ENDED, ENDED), (REMOVED, MISSING)])
+@pytest.mark.parametrize(("how", "shown"), [(ENDED, ENDED), (REMOVED, MISSING)])
 @pytest.mark.parametrize("asks", ["drawer", "search", "agents"])
-def test_what_is_asked_says_so(board: Board, served: ServerProcess, how: str, said: str, asks: str) -> None:
+def test_a_request_shows_the_end(
+    board: Board, served: ServerProcess, how: str, shown: str, asks: str
+) -> None:
     team = Team(served, role="viewer")
     team.take("lock:a")
     panel = board(team)
-    deaf(panel)
+    without_end_of_socket(panel)
     expect(panel.row("lock:a")).to_be_visible()
     end(team, how)
     notice = panel.page.locator("#board > .notices")
@@ -101,12 +103,12 @@ def test_what_is_asked_says_so(board: Board, served: ServerProcess, how: str, sa
         panel.page.get_by_label("Buscar").fill("lock:")
     else:
         panel.choose("Agentes")
-    expect(notice).to_contain_text(said)
+    expect(notice).to_contain_text(shown)
     expect(panel.root).to_have_attribute("data-stale-data", "")
     assert panel.page.locator(".beyond:visible").count() == 0
 
 
-def test_no_answer_and_no_such_name_are_not_taken_for_the_end(board: Board, served: ServerProcess) -> None:
+def test_an_outage_and_an_unknown_name_are_not_shown_as_the_end(board: Board, served: ServerProcess) -> None:
     team = Team(served)
     team.take("lock:a", ANA)
     panel = board(team, "?recurso=%20none")

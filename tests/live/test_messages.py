@@ -1,4 +1,4 @@
-"""What a live socket is told, with the real authority behind it."""
+"""The messages that a live socket receives from the real authority."""
 
 import asyncio
 import json
@@ -26,10 +26,10 @@ from tests.live.browser import (
 
 RESYNC_EVERY_S = base_consumer.RESYNC_EVERY_S
 
-pytestmark = pytest.mark.usefixtures("door")
+pytestmark = pytest.mark.usefixtures("authority")
 
 
-async def test_a_program_sees_what_is_decided(workspace: Workspace, at: str, api_key: str) -> None:
+async def test_a_program_receives_decisions(workspace: Workspace, at: str, api_key: str) -> None:
     await acquire(workspace.public_id, "lock:before")
     async with opened(at, bearer(api_key)) as client:
         snapshot = await client.receive_json_from(timeout=PATIENCE_S)
@@ -45,10 +45,10 @@ async def test_a_program_sees_what_is_decided(workspace: Workspace, at: str, api
 
         granted = await acquire(workspace.public_id, "lock:a")
         message = await next_events(client)
-        (told,) = message["events"]
+        (event,) = message["events"]
         assert message["seq"] == 2
-        assert (told["event"], told["resource"], told["actorDid"]) == ("granted", "lock:a", ALICE)
-        assert told["fencingToken"] == granted.lease.token
+        assert (event["event"], event["resource"], event["actorDid"]) == ("granted", "lock:a", ALICE)
+        assert event["fencingToken"] == granted.lease.token
         assert "lse_" not in json.dumps(message)
 
         await acquire(workspace.public_id, "lock:a", BOB)
@@ -56,11 +56,11 @@ async def test_a_program_sees_what_is_decided(workspace: Workspace, at: str, api
         kinds: list[str] = []
         while "offered" not in kinds:
             message = await next_events(client)
-            kinds += [told["event"] for told in message["events"]]
+            kinds += [event["event"] for event in message["events"]]
         assert kinds == ["queued", "released", "offered"]
 
 
-async def test_a_deadlock_is_told_and_so_is_its_end(workspace: Workspace, at: str, api_key: str) -> None:
+async def test_a_program_receives_a_deadlock_and_its_end(workspace: Workspace, at: str, api_key: str) -> None:
     name = workspace.public_id
     async with watching(at, bearer(api_key)) as client:
         await acquire(name, "lock:a", ALICE)
@@ -68,7 +68,7 @@ async def test_a_deadlock_is_told_and_so_is_its_end(workspace: Workspace, at: st
         await acquire(name, "lock:b", ALICE)
         await acquire(name, "lock:a", BOB)
         message = await next_events(client)
-        while "deadlock" not in [told["event"] for told in message["events"]]:
+        while "deadlock" not in [event["event"] for event in message["events"]]:
             message = await next_events(client)
         (pair,) = message["deadlocks"]
         assert pair == (await current.picture(name))["deadlocks"][0]
@@ -84,7 +84,7 @@ async def test_a_member_sees_the_board(at: str, session: str) -> None:
         pass
 
 
-async def test_a_page_served_by_another_name_of_this_machine(at: str, session: str) -> None:
+async def test_a_page_under_another_name_of_this_machine_is_admitted(at: str, session: str) -> None:
     headers = [(b"host", b"localhost:8000"), *page(session, "http://localhost:8000")[1:]]
     async with watching(at, headers):
         pass
@@ -99,7 +99,7 @@ async def test_a_visitor_sees_the_trial(trial: Trial, workspace: Workspace) -> N
     await client.disconnect(timeout=PATIENCE_S)
 
 
-async def test_a_program_with_a_ticket_has_no_origin(trial: Trial) -> None:
+async def test_a_program_with_a_ticket_needs_no_origin(trial: Trial) -> None:
     async with watching(TRIAL_PATH, [], await ticket_of(trial)):
         pass
 
@@ -124,7 +124,7 @@ async def test_resync_is_answered_once_a_second(
 async def test_resyncs_that_are_due_at_once_are_answered(
     at: str, api_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As by a client that has been there for longer than the pause between two of them."""
+    """They are due at once when the client has waited for longer than the pause between two snapshots."""
     monkeypatch.setattr(base_consumer, "RESYNC_EVERY_S", 0)
     async with watching(at, bearer(api_key)) as client:
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Who has to go: a socket does not outlive what it was opened with."""
+"""A socket is closed when the key, session, membership or trial that opened it ends."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from tests.live.browser import (
 
 RECHECK_S = hubs.RECHECK_S
 
-pytestmark = pytest.mark.usefixtures("door")
+pytestmark = pytest.mark.usefixtures("authority")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("door")
         ("deleted", UNAUTHENTICATED),
     ],
 )
-async def test_a_program_that_loses_its_key(
+async def test_a_program_without_its_key_is_ended(
     workspace: Workspace, at: str, api_key: str, lost: str, how: tuple[int, str]
 ) -> None:
     key = ApiKey.objects.filter(workspace=workspace)
@@ -63,7 +63,7 @@ async def test_a_program_that_loses_its_key(
         ("beta password", UNAUTHENTICATED),
     ],
 )
-async def test_a_member_that_loses_the_right(
+async def test_a_member_without_the_right_is_ended(
     at: str, member: Any, session: str, lost: str, how: tuple[int, str]
 ) -> None:
     async with watching(at, page(session)) as client:
@@ -87,13 +87,15 @@ async def test_a_member_that_loses_the_right(
         assert await closing(client) == how
 
 
-async def test_a_trial_that_ends(trial: Trial) -> None:
+async def test_a_trial_that_ends_closes_its_socket(trial: Trial) -> None:
     async with watching(TRIAL_PATH, [], await ticket_of(trial)) as client:
         await Trial.objects.filter(pk=trial.pk).aupdate(expires_at=timezone.now())
         assert await closing(client) == (4401, "trial_expired")
 
 
-async def test_others_stay(workspace: Workspace, at: str, api_key: str, session: str) -> None:
+async def test_sockets_with_other_credentials_stay_open(
+    workspace: Workspace, at: str, api_key: str, session: str
+) -> None:
     other = await sync_to_async(provision.create_api_key)(workspace)
     async with (
         watching(at, bearer(api_key)) as kept,
@@ -107,6 +109,7 @@ async def test_others_stay(workspace: Workspace, at: str, api_key: str, session:
             assert (await next_events(still))["events"][0]["resource"] == "lock:a"
 
 
-async def test_the_recheck_is_fast_enough() -> None:
-    """A key is believed for up to a second; a socket is closed within five of losing its own."""
-    assert RECHECK_S < hubs.CONFIRM_S < 5  # as they are outside of tests
+async def test_rights_are_checked_often_enough() -> None:
+    """A process uses a key in memory for up to a second. A socket is closed within five seconds after its
+    key is revoked."""
+    assert RECHECK_S < hubs.CONFIRM_S < 5  # the values outside tests
