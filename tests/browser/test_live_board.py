@@ -148,7 +148,7 @@ def test_the_details_of_a_resource_by_keyboard_only(
 
     # An owner revokes the lease: types the name and gives a reason.
     panel.row(name).get_by_role("button").click()
-    panel.drawer.get_by_text("Revocar la concesión").click()
+    panel.drawer.get_by_text("Revocar la concesión con el testigo").click()
     panel.drawer.get_by_label("Nombre del recurso").fill(name)
     panel.drawer.get_by_label("Motivo").fill("se ha quedado colgado")
     panel.drawer.get_by_role("button", name="Revocar la concesión").click()

@@ -212,7 +212,7 @@ class RunningAuthority:
         when it is done, the events of every answer so far are published.
         """
         with suppress(Unavailable):  # it has ended, and publishes no more
-            self.authority.run(lambda store: None).result(30)
+            self.thread.run(lambda store: None).result(30)
         return [event for _, event in self.events if event["event"] == kind]
 
     def stop(self) -> None:
