@@ -152,7 +152,7 @@ def test_the_details_of_a_resource_by_keyboard_only(
     panel.drawer.get_by_label("Nombre del recurso").fill(name)
     panel.drawer.get_by_label("Motivo").fill("se ha quedado colgado")
     panel.drawer.get_by_role("button", name="Revocar la concesión").click()
-    expect(page.get_by_text("Concesión terminada")).to_be_visible()
+    expect(page.get_by_text("Concesión revocada")).to_be_visible()
     expect(panel.drawer).to_be_visible()
     page.keyboard.press("Escape")
     expect(panel.row(name)).to_contain_text("ofrecido")

@@ -102,7 +102,8 @@ export class RequestForm extends EventTarget {
     const replace = (text) => text.replaceAll(JSON.stringify(before), JSON.stringify(did));
     for (const [name, text] of this.#drafts) this.#drafts.set(name, replace(text));
     this.editor.value = replace(this.editor.value);
-    this.#edited();
+    // Marks that the service has given stay, unless another agent signs now.
+    if (!this.#refused || did !== before) this.#edited();
   }
 
   /** There is no key any more: the JSON has the placeholder again. */
