@@ -14,6 +14,8 @@ class JsonEditor extends HTMLElement {
     this.backdrop = h("div", { class: "backdrop", "aria-hidden": "true" });
     this.prepend(this.backdrop);
     this.textarea.addEventListener("pointerdown", () => this.#use());
+    // The browser's own `change` comes when the textarea loses the focus, as it does when CodeMirror replaces it.
+    this.textarea.addEventListener("change", (event) => event.stopPropagation());
     this.textarea.addEventListener("input", () => {
       this.#use();
       this.#changed();
