@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from coordination.authority.batch import Batch
 from coordination.authority.replies import Ask, PendingAsk, granted
-from coordination.core.messages import Acquire, Command, Granted
+from coordination.core.messages import Acquire, Command, Granted, Revoke
 from coordination.core.model import Mode, Rules
 from coordination.storage.store import Store
 
@@ -66,3 +67,18 @@ def test_a_lease_renewed_through_another_process_stays(database: Database, store
     assert after.answers[0].outcome.holder == "A"
     if database.shared:
         other.close()
+
+
+def test_receipts_tell_a_revoked_lease_from_a_returned_one(store: Store) -> None:
+    first = transact(store, START, acquire("A", "lse_1"))
+    transact(store, START + 1, owed=granted(first.items, first.answers))
+    transact(store, START + 2, acquire("B", "lse_2"))
+    transact(store, START + 3, Revoke("lock:a", "lse_2"))
+    with store.engine.outbox(10, [first.answers[0].kid]) as rows:
+        events = [json.loads(claims)["event"] for *_, claims in rows]
+    assert events == [
+        "coordination.lease",
+        "coordination.return_undelivered",
+        "coordination.lease",
+        "coordination.revoke",
+    ]
