@@ -28,7 +28,7 @@ from coordination.storage import clock
 from coordination.storage.engines.base import Engine, Standing, StorageFault
 from coordination.storage.engines.mark import Found, Mark
 from coordination.storage.engines.postgres.engine import PostgresEngine
-from coordination.wire import serialize
+from intramedial.http.formats import rfc3339_of_ms
 from intramedial.ledger import log as ledger
 from intramedial.receipts.receipt import claims_of
 
@@ -188,7 +188,7 @@ def last_restore(standing: Standing | None) -> dict[str, object] | None:
     if standing is None or standing.restored_at is None:
         return None
     return {
-        "at": serialize.instant(standing.restored_at),
+        "at": rfc3339_of_ms(standing.restored_at),
         "tokensAbove": standing.token_floor,
         "why": standing.why,
     }

@@ -37,8 +37,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from coordination.wire import serialize
-from intramedial.http.formats import Json
+from intramedial.http.formats import Json, rfc3339_of_ms
 
 from .arrivals import Arrivals
 from .socket import Message, Socket
@@ -282,5 +281,5 @@ class Room:
 
     def _server_time(self) -> str:
         """The authority's time, computed from the last read; never earlier than an instant that was sent."""
-        self._latest = max(serialize.instant(round(self._loop.time() * 1000 + self._offset_ms)), self._latest)
+        self._latest = max(rfc3339_of_ms(round(self._loop.time() * 1000 + self._offset_ms)), self._latest)
         return self._latest

@@ -13,7 +13,7 @@ from coordination.core.waitgraph import deadlocks
 from coordination.storage.store import StorageFault, Transaction
 from coordination.wire import serialize
 from coordination.wire.ids import cursor_after
-from intramedial.http.formats import Json
+from intramedial.http.formats import Json, rfc3339_of_ms
 
 __all__ = [
     "PAGE",
@@ -150,7 +150,7 @@ async def deadlock_list(workspace: str) -> Json:
     def read(transaction: Transaction) -> Json:
         world = transaction.look_with_refusals(workspace)
         return {
-            "serverTime": serialize.instant(transaction.now),
+            "serverTime": rfc3339_of_ms(transaction.now),
             "deadlocks": [serialize.deadlock(pair) for pair in deadlocks(world)],
         }
 
@@ -168,7 +168,7 @@ def _shown(transaction: Transaction, workspace: str, names: list[str], only: str
         pairs = [pair for pair in pairs if pair.resources[0] in page]
     return {
         "ok": True,
-        "serverTime": serialize.instant(transaction.now),
+        "serverTime": rfc3339_of_ms(transaction.now),
         "holders": _holders(resources),
         "queue": _queue(resources, transaction),
         "deadlocks": [serialize.deadlock(pair) for pair in pairs],

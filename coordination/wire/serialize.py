@@ -4,9 +4,7 @@ Pure, so that the authority can fix an answer's bytes within the deciding transa
 pages return the same fields. A lease id appears only in answers to the lease's holder.
 """
 
-import time
 from collections.abc import Iterable
-from functools import lru_cache
 
 from coordination.core.messages import (
     Acquire,
@@ -26,7 +24,7 @@ from coordination.core.messages import (
 )
 from coordination.core.model import Lease, Resource, Rules, Wait
 from coordination.core.waitgraph import DeadlockPair
-from intramedial.http.formats import Json
+from intramedial.http.formats import Json, rfc3339_of_ms
 
 EXPIRED = "coordination.expire"
 """The claim `event` of the receipt for a lease that expired."""
@@ -37,17 +35,6 @@ RETURNED_UNDELIVERED = "coordination.return_undelivered"
 ENDED_EARLY = {REVOKED: "revoked", RETURNED_UNDELIVERED: "returned", "coordination.give_back": "ended"}
 """What pages call these ends. Their claim `outcome` is `released`. Early receipts, which are kept for good,
 have one event for both."""
-
-
-@lru_cache(maxsize=4096)
-def _second(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-
-
-def instant(ms: int) -> str:
-    """Milliseconds since the epoch as RFC 3339 in UTC, `2026-01-31T12:00:00.000Z`."""
-    seconds, rest = divmod(ms, 1000)
-    return f"{_second(seconds)}.{rest:03d}Z"
 
 
 def body(resource: str, outcome: Outcome, rules: Rules) -> Json:
@@ -97,8 +84,8 @@ def _granted(outcome: Granted, rules: Rules) -> Json:
         "holder": lease.agent,
         "mode": lease.mode.value,
         "fencingToken": lease.token,
-        "acquiredAt": instant(lease.acquired_at),
-        "expiresAt": instant(lease.expires_at),
+        "acquiredAt": rfc3339_of_ms(lease.acquired_at),
+        "expiresAt": rfc3339_of_ms(lease.expires_at),
         "ttlMs": rules.lease_ttl_ms,
         "renewed": outcome.renewed,
     }
@@ -114,11 +101,11 @@ def _held(resource: str, outcome: Held) -> Json:
         "offered": outcome.offered,
     }
     if outcome.expires_at is not None:
-        fields["expiresAt"] = instant(outcome.expires_at)
+        fields["expiresAt"] = rfc3339_of_ms(outcome.expires_at)
     fields["queued"] = outcome.position is not None
     if outcome.position is not None and outcome.kept_until is not None:
         fields["position"] = outcome.position
-        fields["keptUntil"] = instant(outcome.kept_until)
+        fields["keptUntil"] = rfc3339_of_ms(outcome.kept_until)
     fields["stampede"] = {"admitted": outcome.admitted, "waitMs": outcome.wait_ms}
     return fields
 
@@ -153,8 +140,8 @@ def ended(happened: Event, lease: Lease) -> Json:
             "holder": lease.agent,
             "mode": lease.mode.value,
             "fencingToken": lease.token,
-            "acquiredAt": instant(lease.acquired_at),
-            "expiresAt": instant(lease.expires_at),
+            "acquiredAt": rfc3339_of_ms(lease.acquired_at),
+            "expiresAt": rfc3339_of_ms(lease.expires_at),
         },
     }
     if happened.trust is not None:
@@ -170,15 +157,18 @@ def event(happened: Event) -> Json:
         "event": happened.kind.value,
         "resource": happened.resource,
         "actorDid": happened.agent,
-        "at": instant(happened.at),
+        "at": rfc3339_of_ms(happened.at),
     }
     if happened.mode is not None:
         fields["mode"] = happened.mode.value
     if (lease := happened.lease) is not None:
         fields |= {"mode": lease.mode.value, "fencingToken": lease.token}
-        fields |= {"acquiredAt": instant(lease.acquired_at), "expiresAt": instant(lease.expires_at)}
+        fields |= {
+            "acquiredAt": rfc3339_of_ms(lease.acquired_at),
+            "expiresAt": rfc3339_of_ms(lease.expires_at),
+        }
     if happened.until is not None:
-        fields["until"] = instant(happened.until)
+        fields["until"] = rfc3339_of_ms(happened.until)
     if (refused := happened.deadlock) is not None:
         fields |= {"holder": refused.holder, "waitingOn": refused.waiting_on, "cycle": cycle(refused.cycle)}
     if (trust := happened.trust) is not None:
@@ -193,8 +183,8 @@ def holder(resource: Resource, lease: Lease) -> Json:
         "resource": resource.name,
         "holder": lease.agent,
         "mode": lease.mode.value,
-        "acquiredAt": instant(lease.acquired_at),
-        "expiresAt": instant(lease.expires_at),
+        "acquiredAt": rfc3339_of_ms(lease.acquired_at),
+        "expiresAt": rfc3339_of_ms(lease.expires_at),
         "fencingToken": lease.token,
     }
 
@@ -207,10 +197,10 @@ def waiter(resource: Resource, wait: Wait, place: int, rules: Rules) -> Json:
         "mode": wait.mode.value,
         "position": place + 1,
         "waitMs": rules.wait_ms(place),
-        "since": instant(wait.since),
+        "since": rfc3339_of_ms(wait.since),
     }
     if wait.offered_at is not None:
-        fields["offeredUntil"] = instant(wait.ends_at(rules))
+        fields["offeredUntil"] = rfc3339_of_ms(wait.ends_at(rules))
     return fields
 
 
@@ -219,5 +209,5 @@ def deadlock(pair: DeadlockPair) -> Json:
         "agents": list(pair.agents),
         "resources": list(pair.resources),
         "cycle": cycle(pair.cycle),
-        "at": instant(pair.at),
+        "at": rfc3339_of_ms(pair.at),
     }

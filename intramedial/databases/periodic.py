@@ -9,6 +9,7 @@ from django.db import connections
 logger = logging.getLogger(__name__)
 
 JOIN_S = 2.0
+RARE_S = 3_600  # a job that is called no more often than this logs each failure
 
 
 class Periodic:
@@ -16,8 +17,8 @@ class Periodic:
     `stop`.
 
     The thread's database connections are closed after each call. If the job raises, that is logged with the
-    words of `failure`, once until it works again, and the job is called again at its next time. A job that
-    takes long can look at `stopping`, and may raise once it is set.
+    words of `failure`, for a frequent job once until it works again, and the job is called again at its next
+    time. A job that takes long can look at `stopping`, and may raise once it is set.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Periodic:
                 self._job()
                 failing = False
             except Exception as error:
-                if not failing and not self.stopping.is_set():
+                if (not failing or self._each_s >= RARE_S) and not self.stopping.is_set():
                     logger.error("%s: %s: %s", self._failure, type(error).__name__, error)
                 failing = True
             finally:

@@ -42,6 +42,6 @@ def rfc3339_of_ms(ms: int) -> str:
     return f"{_to_the_second(seconds)}.{rest:03d}Z"
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4096)  # as many seconds as a page of leases may show
 def _to_the_second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

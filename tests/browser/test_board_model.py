@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from coordination.wire import serialize
+from intramedial.http.formats import rfc3339_of_ms
 from tests.live.board import Board
 
 pytestmark = pytest.mark.browser
@@ -112,7 +112,7 @@ def page(browser: Any, served: Any) -> Any:
 
 
 def at(ms: int) -> str:
-    return serialize.instant(BEGIN_MS + ms)
+    return rfc3339_of_ms(BEGIN_MS + ms)
 
 
 def event(chance: random.Random, ms: int) -> Json:

@@ -5,8 +5,8 @@ import asyncio
 from typing import Any
 
 from coordination.live.arrivals import Arrivals
-from coordination.wire import serialize
 from intramedial.accounts.watching import Visitor
+from intramedial.http.formats import rfc3339_of_ms
 from intramedial.http.problems import Problem
 from tests.live.world import EPOCH_MS, WORKSPACE, LossyLayer, Process, World, event, started, stopped
 
@@ -111,7 +111,7 @@ def test_a_check_that_fails_once_ends_no_client(leap: asyncio.Runner) -> None:
 
 
 def at(ms: int) -> str:
-    return serialize.instant(EPOCH_MS + ms)
+    return rfc3339_of_ms(EPOCH_MS + ms)
 
 
 def test_order_is_uncertain_only_where_it_matters() -> None:

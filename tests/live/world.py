@@ -10,8 +10,8 @@ from coordination.authority.publisher import Publisher
 from coordination.live.hub import Hub
 from coordination.live.room import Pace
 from coordination.live.socket import Socket
-from coordination.wire import serialize
 from intramedial.accounts.watching import Visitor
+from intramedial.http.formats import rfc3339_of_ms
 
 WORKSPACE = "ws_test"
 EPOCH_MS = 1_700_000_000_000
@@ -19,7 +19,7 @@ EPOCH_MS = 1_700_000_000_000
 
 def now() -> str:
     """The time of the test's authority, which is the time of the loop."""
-    return serialize.instant(EPOCH_MS + round(asyncio.get_running_loop().time() * 1000))
+    return rfc3339_of_ms(EPOCH_MS + round(asyncio.get_running_loop().time() * 1000))
 
 
 def event(

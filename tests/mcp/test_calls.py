@@ -7,7 +7,7 @@ import httpx
 import jwt
 import pytest
 
-from coordination.wire.serialize import instant
+from intramedial.http.formats import rfc3339_of_ms
 from intramedial.receipts import signing
 from tests.mcp.client import NEW, OLD, text_of
 
@@ -44,7 +44,7 @@ async def test_a_lease_from_its_grant_to_its_release(agents, rest, authority_clo
     lease = granted.structured_content["lease"]
     assert (lease["holder"], lease["mode"], lease["fencingToken"]) == (A, "exclusive", 1)
     assert (lease["ttlMs"], lease["renewed"]) == (30_000, False)
-    assert lease["expiresAt"] == instant(authority_clock.now + 30_000)
+    assert lease["expiresAt"] == rfc3339_of_ms(authority_clock.now + 30_000)
     assert text_of(granted).startswith(f'Granted: you hold "{LOCK}" (exclusive) until {lease["expiresAt"]}')
 
     held = await second.call("lease.acquire", resource=LOCK)
@@ -149,7 +149,7 @@ async def test_the_status_tool_shows_what_an_agent_holds_and_waits_for(agents, a
     first, second = agents
     assert await first.body("status", resource=LOCK) == {
         "ok": True,
-        "serverTime": instant(authority_clock.now),
+        "serverTime": rfc3339_of_ms(authority_clock.now),
         "resource": LOCK,
         "actorDid": A,
         "holds": False,
@@ -183,7 +183,7 @@ async def test_the_status_tool_shows_what_an_agent_holds_and_waits_for(agents, a
     await first.body("lease.release", resource=LOCK)
     await rest.request("DELETE", "/wait", params={"resource": LOCK, "actorDid": C})
     offered = await second.call("status", resource=LOCK)
-    assert offered.structured_content["offeredUntil"] == instant(authority_clock.now + 2_000)
+    assert offered.structured_content["offeredUntil"] == rfc3339_of_ms(authority_clock.now + 2_000)
     assert "acquire it now" in text_of(offered)
     await authority_clock.advance(2_000)
     assert (await second.body("status", resource=LOCK))["queued"] is False

@@ -20,7 +20,7 @@ from coordination.pages.module import figures, scenarios
 from coordination.pages.texts import board as texts
 from coordination.read import current, history
 from coordination.read.current import StorageFault
-from coordination.wire import serialize
+from intramedial.http.formats import rfc3339_of_ms
 from intramedial.identity.did import check_did
 from intramedial.workspaces import access
 from intramedial.workspaces.models import Membership
@@ -93,8 +93,7 @@ def conduct(request: HttpRequest, membership: Membership) -> JsonResponse:
 def _moves(workspace: str, did: str) -> list[dict[str, Any]]:
     moves = history.moves(workspace, did, None, MOVES_SHOWN)
     return [
-        {"delta": float(move.delta), "at": serialize.instant(round(move.at.timestamp() * 1000))}
-        for move in moves
+        {"delta": float(move.delta), "at": rfc3339_of_ms(round(move.at.timestamp() * 1000))} for move in moves
     ]
 
 

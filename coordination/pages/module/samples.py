@@ -22,7 +22,7 @@ from coordination.core.settle import settle
 from coordination.core.waitgraph import deadlocks
 from coordination.core.world import World
 from coordination.wire import serialize
-from intramedial.http.formats import Json
+from intramedial.http.formats import Json, rfc3339_of_ms
 from intramedial.web import amounts
 from intramedial.web.pretty_json import pretty
 
@@ -162,7 +162,7 @@ class Stage:
         shown = [r for name, r in sorted(self.world.resources.items()) if resource in (None, name)]
         answer = {
             "ok": True,
-            "serverTime": serialize.instant(self.now),
+            "serverTime": rfc3339_of_ms(self.now),
             "holders": [serialize.holder(r, lease) for r in shown for lease in r.leases],
             "queue": [serialize.waiter(r, w, n, self.rules) for r in shown for n, w in enumerate(r.queue)],
             "deadlocks": [serialize.deadlock(pair) for pair in deadlocks(self.world)],
